@@ -1,0 +1,56 @@
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { InputCapabilities, InputRequest, InputResponse } from '../task/input.ts';
+import type { Principal } from '../task/principal.ts';
+import type { Task, ToolResult } from '../task/task.ts';
+
+/** A call of a tool, as any dialect decodes it. */
+export interface ToolCall {
+  readonly principal: Principal;
+  readonly tool: string;
+  readonly arguments: JsonObject;
+  /** Whether the client can take a task for an answer. */
+  readonly takesTasks: boolean;
+  /** Which questions the client can answer. */
+  readonly capabilities: InputCapabilities;
+  /** Answers that came with the call, under the keys of the questions. */
+  readonly inputResponses?: Readonly<Record<string, InputResponse>>;
+  /** What the client echoed from an earlier `input` answer to this call. */
+  readonly requestState?: string;
+  /** Aborted when the client went away; that ends a call, and never a task. */
+  readonly signal: AbortSignal;
+}
+
+/** How a call is answered. */
+export type CallAnswer =
+  | { readonly kind: 'result'; readonly result: ToolResult }
+  | { readonly kind: 'task'; readonly task: Task }
+  /** The call must be made again, with answers to these questions and with the state. */
+  | { readonly kind: 'input'; readonly requests: Readonly<Record<string, InputRequest>>; readonly requestState: string };
+
+/** A tool as clients list it. */
+export interface ListedTool {
+  readonly name: string;
+  readonly title?: string;
+  readonly description?: string;
+  readonly inputSchema: JsonObject;
+  readonly outputSchema?: JsonObject;
+  readonly annotations?: JsonObject;
+  readonly icons?: JsonValue;
+  readonly _meta?: JsonObject;
+}
+
+/** The commands on tasks. Knows no wire. Every method may reject with an `RpcError`. */
+export interface Engine {
+  /** The tools, in the order in which they were registered. */
+  tools(): readonly ListedTool[];
+  hasTool(name: string): boolean;
+  call(call: ToolCall): Promise<CallAnswer>;
+  /** A task of this principal. Rejects with `taskNotFound` for unknown and foreign ids alike. */
+  read(principal: Principal, taskId: string): Promise<Task>;
+  /** Answers open questions of a task; unknown and answered keys are ignored. On disk when it resolves. */
+  answer(principal: Principal, taskId: string, responses: Readonly<Record<string, unknown>>): Promise<Task>;
+  /** Ends a task as cancelled, unless it has ended. On disk when it resolves. */
+  cancel(principal: Principal, taskId: string): Promise<Task>;
+  /** Calls `listener` with the latest state of a task after each commit that changed it. Returns how to stop. */
+  watch(taskId: string, listener: (task: Task) => void): () => void;
+}

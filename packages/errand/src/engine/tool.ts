@@ -1,0 +1,58 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import type { Duration } from '../duration.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { ToolResult } from '../task/task.ts';
+import type { Questions, TaskContext } from './context.ts';
+
+/** What a handler may return: a tool result, or a string for a result of one text. */
+export type HandlerResult = ToolResult | string;
+
+/** The user's function behind a tool. One that takes `task` is replayed after a crash. */
+export type Handler<A> = (args: A, task: TaskContext) => HandlerResult | Promise<HandlerResult>;
+
+/** An earlier version of a tool, kept for the tasks that began with it. */
+export interface PreviousVersion {
+  readonly version: string;
+  // The arguments were checked by the schema of that version, which is no longer here.
+  // eslint-disable-next-line @typescript-eslint/no-explicit-any
+  readonly handler: Handler<any>;
+}
+
+export interface ToolOptions<S extends StandardSchemaV1 | undefined = undefined> {
+  readonly title?: string;
+  readonly description?: string;
+  /** Any Standard Schema that can describe itself as JSON Schema (zod 4, ArkType, Valibot's `toStandardJsonSchema`), or `jsonSchema(...)`. */
+  readonly inputSchema?: S;
+  readonly outputSchema?: StandardSchemaV1;
+  readonly annotations?: JsonObject & { readonly readOnlyHint?: boolean; readonly idempotentHint?: boolean };
+  readonly icons?: JsonValue;
+  readonly _meta?: JsonObject;
+  /**
+   * `always`: a client that takes tasks gets a task.
+   * `auto`: the plain result when done within `patience`, else a task, decided per call. The default.
+   * `never`: always the plain result; the handler cannot take steps or sleep.
+   */
+  readonly task?: 'always' | 'auto' | 'never';
+  /** Default 800 ms. */
+  readonly patience?: Duration;
+  /** For clients that take no tasks: hold the call until it is done (the default), or refuse it with -32021. */
+  readonly withoutTasks?: 'wait' | 'refuse';
+  /** When the work must have ended, counted from creation, waits included. Default 24 h. */
+  readonly deadline?: Duration;
+  /** How long a finished task stays readable. Default 24 h. */
+  readonly retention?: Duration;
+  /** How long clients are asked to wait between two polls. Default 1 s. */
+  readonly pollInterval?: Duration;
+  /** How many runs of this tool may be busy at once. Default: only the server's limit. */
+  readonly concurrency?: number;
+  /**
+   * Whether a run that was interrupted is run again: `true` replays it from its journal. Default
+   * true where the handler takes `task`, or is annotated as idempotent or read-only.
+   */
+  readonly replay?: boolean;
+  /** Name a new version when the handler no longer fits the journals of tasks that are under way. Default `'1'`. */
+  readonly version?: string;
+  readonly previous?: readonly PreviousVersion[];
+  /** Asks what must be known before there is a task; what it returns is `task.prepared`. */
+  readonly prepare?: (args: S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : JsonObject, ask: Questions) => JsonValue | Promise<JsonValue>;
+}

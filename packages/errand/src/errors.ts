@@ -1,0 +1,85 @@
+import type { JsonObject, JsonValue } from './json.ts';
+
+/**
+ * Every error that Errand answers with, in one table: the JSON-RPC code it becomes, the HTTP
+ * status it travels under, and whether the same request may succeed later.
+ *
+ * Codes of our own lie outside -32768..-32000, the range that JSON-RPC reserves.
+ */
+export const ERRORS = {
+  parse: { code: -32700, status: 400, retryable: false },
+  invalidRequest: { code: -32600, status: 400, retryable: false },
+  methodNotFound: { code: -32601, status: 404, retryable: false },
+  /** The per-request envelope (`params._meta`) is missing or malformed: the one -32602 that is a 400. */
+  invalidEnvelope: { code: -32602, status: 400, retryable: false },
+  invalidParams: { code: -32602, status: 200, retryable: false },
+  unknownTool: { code: -32602, status: 200, retryable: false },
+  /** The id is unknown, or the task is somebody else's: nobody can tell which. */
+  taskNotFound: { code: -32602, status: 200, retryable: false },
+  invalidAnswer: { code: -32602, status: 200, retryable: false },
+  invalidRequestState: { code: -32602, status: 200, retryable: false },
+  headerMismatch: { code: -32020, status: 400, retryable: false },
+  missingCapability: { code: -32021, status: 400, retryable: false },
+  unsupportedVersion: { code: -32022, status: 400, retryable: false },
+  internal: { code: -32603, status: 200, retryable: false },
+  storeAway: { code: -32603, status: 200, retryable: true },
+  tooLarge: { code: -31001, status: 413, retryable: false },
+  overloaded: { code: -31002, status: 200, retryable: true },
+  draining: { code: -31003, status: 503, retryable: true },
+  deadline: { code: -31010, status: 200, retryable: false },
+  interrupted: { code: -31011, status: 200, retryable: true },
+} as const satisfies Record<string, { code: number; status: number; retryable: boolean }>;
+
+/** The name of an error of the table. */
+export type ErrorName = keyof typeof ERRORS;
+
+/** An error that becomes a JSON-RPC error. Throw one from a handler to fail a call with it. */
+export class RpcError extends Error {
+  override readonly name: string = 'RpcError';
+
+  constructor(
+    /** The JSON-RPC code. */
+    readonly code: number,
+    message: string,
+    readonly data?: JsonValue,
+    /** The HTTP status of the answer, where HTTP carries it. */
+    readonly status = 200,
+    options?: ErrorOptions,
+  ) {
+    super(message, options);
+  }
+}
+
+/** One of Errand's own errors; `kind` names its row of the table. */
+export class ErrandError extends RpcError {
+  override readonly name = 'ErrandError';
+
+  constructor(
+    readonly kind: ErrorName,
+    message: string,
+    options: ErrorOptions & { data?: JsonValue } = {},
+  ) {
+    const row = ERRORS[kind];
+    super(row.code, message, options.data, row.status, options);
+  }
+
+  /** Whether the same request may succeed later. */
+  get retryable(): boolean {
+    return ERRORS[this.kind].retryable;
+  }
+}
+
+/** The client did not declare what the request needs. `required` is what it would have to declare. */
+export function missingCapability(required: JsonObject, message: string): ErrandError {
+  return new ErrandError('missingCapability', message, { data: { requiredCapabilities: required } });
+}
+
+/** A task of that id is not there for this principal; foreign ones read just the same. */
+export function taskNotFound(): ErrandError {
+  return new ErrandError('taskNotFound', 'Task not found');
+}
+
+/** Any thrown value as a JSON-RPC error; what is not ours is internal, and keeps its text to itself. */
+export function toRpcError(thrown: unknown): RpcError {
+  return thrown instanceof RpcError ? thrown : new ErrandError('internal', 'Internal error', { cause: thrown });
+}
