@@ -1,0 +1,79 @@
+import './node-version.mjs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { npm } from './npm.mjs';
+import { fail, say } from './terminal.mjs';
+
+/** The folder of the repository. */
+export const ROOT = path.dirname(path.dirname(fileURLToPath(import.meta.url)));
+
+/**
+ * Makes the checkout ready to run: packages, native module, build. Whatever is ready is left alone,
+ * so that the second time takes about a second.
+ */
+export function setUp() {
+  installPackages();
+  checkNativeModule();
+  build();
+}
+
+function installPackages() {
+  if (isInstalled()) return;
+  const first = !existsSync(path.join(ROOT, 'node_modules'));
+  say(first ? 'installing packages (this once; about a minute)' : 'package-lock.json has changed: installing packages');
+  if (npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'], ROOT)) return;
+  fail('Packages could not be installed; npm says why above.', [
+    'Without a network, or behind a proxy, see `npm help config` for `proxy`, `registry` and `cafile`.',
+  ]);
+}
+
+/** Whether what npm noted down after its last install is what the lockfile asks for. */
+function isInstalled() {
+  const noted = path.join(ROOT, 'node_modules/.package-lock.json');
+  if (!existsSync(noted)) return false;
+  const { packages: wanted } = readJson(path.join(ROOT, 'package-lock.json'));
+  const { packages: installed } = readJson(noted);
+  return Object.entries(wanted).every(([where, { version, link, optional }]) => {
+    // Workspaces themselves are listed too, and packages for other platforms are left out.
+    if (!where.includes('node_modules/')) return true;
+    const found = installed[where];
+    return found ? found.version === version && found.link === link : optional === true;
+  });
+}
+
+function readJson(file) {
+  return JSON.parse(readFileSync(file, 'utf8'));
+}
+
+/** SQLite is compiled code: it fits one version of Node on one platform. */
+function checkNativeModule() {
+  if (loadsSqlite()) return;
+  say('the native module of better-sqlite3 does not fit this Node: rebuilding it (up to two minutes)');
+  if (npm(['rebuild', 'better-sqlite3', '--ignore-scripts=false', '--loglevel=error'], ROOT) && loadsSqlite()) return;
+  fail('better-sqlite3 could not be built: no prebuilt binary was found for this Node, and compiling one failed.', [
+    'To compile, it needs Python 3 and a C++ compiler:',
+    '  Debian, Ubuntu   sudo apt install python3 make g++',
+    '  macOS            xcode-select --install',
+    '  Windows          Visual Studio Build Tools with "Desktop development with C++"',
+    'Then run the same command again. An even-numbered Node (20, 22, 24) usually needs no compiler.',
+  ]);
+}
+
+function loadsSqlite() {
+  const program = "new (require('better-sqlite3'))(':memory:').close()";
+  return (
+    spawnSync(process.execPath, ['-e', program], { cwd: path.join(ROOT, 'packages/errand'), stdio: 'ignore' })
+      .status === 0
+  );
+}
+
+function build() {
+  if (!existsSync(path.join(ROOT, 'packages/errand/dist/index.js'))) say('building');
+  const tsc = path.join(ROOT, 'node_modules/typescript/bin/tsc');
+  const { status } = spawnSync(process.execPath, [tsc, '-b'], { cwd: ROOT, stdio: ['ignore', 2, 2] });
+  if (status !== 0) fail('The build failed; the compiler says why above.');
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) setUp();
