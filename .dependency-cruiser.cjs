@@ -24,6 +24,8 @@ const MAY_IMPORT = {
   'errand.ts': [...DOMAIN, 'engine/', 'stores/', 'executors/', 'dialect.ts', 'dialects/', 'serve/'],
 };
 
+// What users import; nothing inside does.
+const ENTRIES = ['index.ts', 'testing.ts'];
 const TESTS = '\\.(test|suite)\\.ts$';
 const escape = (path) => path.replaceAll('.', '\\.');
 const any = (paths) => paths.map((path) => `^${escape(`${SRC}/${path}`)}${path.endsWith('/') ? '' : '$'}`);
@@ -39,6 +41,13 @@ const arrows = Object.entries(MAY_IMPORT).map(([room, inner]) => ({
 module.exports = {
   forbidden: [
     ...arrows,
+    {
+      name: 'room-without-row',
+      comment: 'A new room needs a row in MAY_IMPORT that says what it may import.',
+      severity: 'error',
+      from: { path: `^${SRC}/`, pathNot: [TESTS, ...any([...Object.keys(MAY_IMPORT), ...ENTRIES])] },
+      to: {},
+    },
     {
       name: 'no-circle',
       comment: 'Two files that import each other are one file, or have the wrong seam between them.',
