@@ -26,6 +26,8 @@ export const ERRORS = {
   tooLarge: { code: -31001, status: 413, retryable: false },
   overloaded: { code: -31002, status: 200, retryable: true },
   draining: { code: -31003, status: 503, retryable: true },
+  /** The tool of an SDK server asks for OAuth scopes that the caller is not known to have. */
+  insufficientScope: { code: -31004, status: 403, retryable: false },
   deadline: { code: -31010, status: 200, retryable: false },
   interrupted: { code: -31011, status: 200, retryable: true },
 } as const satisfies Record<string, { code: number; status: number; retryable: boolean }>;
