@@ -1,6 +1,6 @@
 import type { CallAnswer, Engine, ListedTool, ToolCall } from './engine/engine.ts';
 import type { JsonObject } from './json.ts';
-import type { JsonRpcNotification, JsonRpcRequest, RequestId } from './serve/exchange.ts';
+import type { JsonRpcNotification, JsonRpcRequest, RequestId } from './jsonrpc.ts';
 import type { Task } from './task/task.ts';
 
 /** Reads an HTTP header by its lower-case name. */

@@ -1,32 +1,7 @@
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { JsonRpcMessage, JsonRpcResponse } from '../jsonrpc.ts';
 import type { Principal } from '../task/principal.ts';
 
-export type RequestId = string | number;
-
-export interface JsonRpcRequest {
-  readonly jsonrpc: '2.0';
-  readonly id: RequestId;
-  readonly method: string;
-  readonly params?: JsonObject;
-}
-
-export interface JsonRpcNotification {
-  readonly jsonrpc: '2.0';
-  readonly method: string;
-  readonly params?: JsonObject;
-}
-
-export interface JsonRpcError {
-  readonly code: number;
-  readonly message: string;
-  readonly data?: JsonValue;
-}
-
-export type JsonRpcResponse =
-  | { readonly jsonrpc: '2.0'; readonly id: RequestId; readonly result: JsonObject }
-  | { readonly jsonrpc: '2.0'; readonly id?: RequestId | null; readonly error: JsonRpcError };
-
-export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResponse;
+export type { JsonRpcError, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from '../jsonrpc.ts';
 
 /** One message that a client sent, free of the transport that carried it. */
 export interface Inbound {

@@ -1,8 +1,14 @@
 import type { Logger } from 'pino';
-import type { ServerInfo } from '../dialect.ts';
+import type { Command, Dialect, ServerInfo } from '../dialect.ts';
+import { createDialect20260728 } from '../dialects/2026-07-28/index.ts';
 import type { Engine } from '../engine/engine.ts';
+import { ErrandError, ERRORS, RpcError, toRpcError } from '../errors.ts';
+import type { JsonObject } from '../json.ts';
+import { asMessage, errorResponse, isRequest, readableId } from '../jsonrpc.ts';
+import type { JsonRpcMessage, JsonRpcRequest } from '../jsonrpc.ts';
 import type { Backend } from './backend.ts';
 import type { Inbound, Reply } from './exchange.ts';
+import { createSubscriptions } from './subscriptions.ts';
 
 export interface FrontOptions {
   readonly engine: Engine;
@@ -17,9 +23,94 @@ export interface FrontOptions {
 /** The exchange that all transports share. */
 export interface Front {
   (inbound: Inbound): Promise<Reply>;
-  /** Ends every open subscription in good order. */
+  /** Ends every open subscription in good order, and opens no more. */
   drain(): void;
 }
 
 /** Decodes what clients send, runs it on the engine, and encodes the answers. Keeps no state between requests. */
-export declare function createFront(options: FrontOptions): Front;
+export function createFront({ engine, info, backend, log, maxSubscriptions = 1024 }: FrontOptions): Front {
+  const dialect = createDialect20260728({ info, engine, backed: backend !== undefined });
+  const subscriptions = createSubscriptions(engine, backend, maxSubscriptions);
+
+  async function exchange(inbound: Inbound): Promise<Reply> {
+    try {
+      const message = asMessage(inbound.message);
+      // A client of this revision has nothing to notify a server of; taking a request back is the transport's matter.
+      if (!isRequest(message)) return ACCEPTED;
+      return await run(dialect.decode(message, inbound.header), message, inbound);
+    } catch (thrown) {
+      return refuse(thrown, inbound);
+    }
+  }
+
+  async function run(command: Command, request: JsonRpcRequest, inbound: Inbound): Promise<Reply> {
+    const { principal } = inbound;
+    const complete = (result: JsonObject): Reply => ({ kind: 'response', status: 200, body: { jsonrpc: '2.0', id: request.id, result } });
+    switch (command.kind) {
+      case 'read':
+        return complete(dialect.read(await engine.read(principal, command.taskId)));
+      case 'call':
+        if (!engine.hasTool(command.call.tool)) return backend ? pass(backend, inbound) : unknownTool(command.call.tool);
+        return complete(dialect.called(await engine.call({ ...command.call, principal, signal: inbound.signal })));
+      case 'answer':
+        return complete(dialect.answered(await engine.answer(principal, command.taskId, command.responses)));
+      case 'cancel':
+        return complete(dialect.cancelled(await engine.cancel(principal, command.taskId)));
+      case 'listen': {
+        const { taskIds, changes } = command;
+        const { signal } = inbound;
+        return { kind: 'stream', messages: await subscriptions.open({ id: request.id, principal, taskIds, changes, signal }, dialect.listen) };
+      }
+      case 'list':
+        // Ours are all on the first page; every later one is the backend's.
+        return complete(dialect.listed(command.cursor === undefined ? engine.tools() : [], await ask(inbound, command.cursor !== undefined)));
+      case 'discover':
+        return complete(dialect.discovered(await ask(inbound, false)));
+      case 'foreign':
+        return pass(backend!, inbound);
+    }
+  }
+
+  /** What the backend answers to the same request, to be merged. One that has no such list has nothing to add. */
+  async function ask(inbound: Inbound, required: boolean): Promise<JsonObject | undefined> {
+    const reply = await backend?.exchange(inbound);
+    if (reply?.kind !== 'response') return undefined;
+    if ('result' in reply.body) return reply.body.result;
+    const { code, message, data } = reply.body.error;
+    if (!required && code === ERRORS.methodNotFound.code) return undefined;
+    throw new RpcError(code, message, data, reply.status);
+  }
+
+  async function pass({ exchange }: Backend, inbound: Inbound): Promise<Reply> {
+    const reply = await exchange(inbound);
+    if (reply.kind === 'response') return { ...reply, body: named(reply.body, dialect) };
+    return reply.kind === 'stream' ? { kind: 'stream', messages: namedAll(reply.messages, dialect) } : reply;
+  }
+
+  function refuse(thrown: unknown, inbound: Inbound): Reply {
+    if (!(thrown instanceof RpcError)) {
+      // Whoever took the request back made the rest of it fail, and waits for no answer.
+      if (inbound.signal.aborted) return ACCEPTED;
+      log.error({ err: thrown }, 'a request failed');
+    }
+    const error = toRpcError(thrown);
+    return { kind: 'response', status: error.status, body: errorResponse(readableId(inbound.message), error) };
+  }
+
+  return Object.assign(exchange, { drain: () => subscriptions.drain() });
+}
+
+const ACCEPTED: Reply = { kind: 'accepted' };
+
+function unknownTool(name: string): never {
+  throw new ErrandError('unknownTool', `Unknown tool: ${name}`);
+}
+
+/** A message of the backend under the name of this server. */
+function named<M extends JsonRpcMessage>(message: M, dialect: Dialect): M {
+  return 'result' in message ? { ...message, result: dialect.passed(message.result) } : message;
+}
+
+async function* namedAll(messages: AsyncIterable<JsonRpcMessage>, dialect: Dialect): AsyncGenerator<JsonRpcMessage> {
+  for await (const message of messages) yield named(message, dialect);
+}

@@ -1,7 +1,18 @@
-import type { IncomingMessage } from 'node:http';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import type { Logger } from 'pino';
+import { ErrandError, RpcError } from '../errors.ts';
+import { errorResponse, readableId } from '../jsonrpc.ts';
+import type { JsonRpcMessage } from '../jsonrpc.ts';
+import { ANONYMOUS } from '../task/principal.ts';
 import type { Principal } from '../task/principal.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, Inbound } from './exchange.ts';
+import { readBody } from './http/body.ts';
+import { checkCarrier, checkSender, isLoopback, loopbackGate, MAX_BODY_BYTES, namedGate, parseBody } from './http/gate.ts';
+import type { RequestHead } from './http/gate.ts';
+import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, toEvent } from './http/sse.ts';
 
 export interface HttpOptions {
   /** Default 8080; 0 takes a free one. */
@@ -12,9 +23,9 @@ export interface HttpOptions {
   readonly path?: string;
   /** Larger bodies are refused with 413. Default 4 MiB. */
   readonly maxBodyBytes?: number;
-  /** Hostnames, without port, that the Host header may name. Default on a loopback address: the loopback ones; elsewhere: any. */
+  /** Hostnames, without port, that the Host header may name. On a loopback address those of loopback always pass; elsewhere the default is any. */
   readonly allowedHosts?: readonly string[];
-  /** Origins (`https://app.example`) of web pages that may call, beside pages on the loopback addresses. */
+  /** Origins (`https://app.example`) of web pages that may call. On a loopback address pages of loopback origins always may. */
   readonly allowedOrigins?: readonly string[];
   /** Who sent a request. Throw an `RpcError` to refuse it. Default: anonymous. */
   readonly principal?: (request: IncomingMessage) => Principal | Promise<Principal>;
@@ -29,5 +40,140 @@ export interface HttpServing {
   close(): Promise<void>;
 }
 
-/** Serves an exchange over Streamable HTTP. Resolves when it listens. */
-export declare function serveHttp(exchange: Exchange, options?: HttpOptions): Promise<HttpServing>;
+/** How long requests under way are waited for when the server closes. */
+const GRACE_MS = 10_000;
+
+/** Longer than load balancers keep an idle connection, so that they and not we close it. */
+const KEEP_CONNECTION_MS = 65_000;
+
+/** Serves an exchange over Streamable HTTP. Resolves when it listens; rejects where the address cannot be bound, or must not. */
+export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): Promise<HttpServing> {
+  const { port = 8080, host = '127.0.0.1', path = '/mcp', maxBodyBytes = MAX_BODY_BYTES, principal, log } = options;
+  const { allowedHosts, allowedOrigins } = options;
+  if (!isLoopback(host) && !principal) {
+    throw new TypeError(`host ${host} can be reached from other machines, which needs authentication: pass \`principal\`, or bind 127.0.0.1`);
+  }
+  const gate = isLoopback(host)
+    ? loopbackGate(maxBodyBytes, [host, ...(allowedHosts ?? [])], allowedOrigins)
+    : namedGate(maxBodyBytes, allowedHosts, allowedOrigins);
+  let closing: Promise<void> | undefined;
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    let message: unknown;
+    try {
+      const head = headOf(request);
+      checkSender(head, gate);
+      if (!isAt(path, request.url)) return sendJson(response, 404, { error: `There is nothing here. The MCP endpoint is at ${path}` });
+      checkCarrier(head, gate);
+      if (closing) throw new ErrandError('draining', 'The server is shutting down');
+      const who = principal ? await principal(request) : ANONYMOUS;
+      message = parseBody(await readBody(request, gate));
+      await answer(inboundOf(message, who, request, response), response);
+    } catch (thrown) {
+      if (response.headersSent || response.destroyed) return void response.destroy();
+      const known = thrown instanceof RpcError;
+      if (!known) log?.error({ err: thrown }, 'a request failed');
+      const error = known ? thrown : new RpcError(-32603, 'Internal error', undefined, 500);
+      if (error.status === 405) response.setHeader('allow', 'POST');
+      sendJson(response, error.status, errorResponse(readableId(message), error));
+    }
+  }
+
+  async function answer(inbound: Inbound, response: ServerResponse): Promise<void> {
+    const reply = await exchange(inbound);
+    if (reply.kind === 'response') sendJson(response, reply.status, reply.body);
+    else if (reply.kind === 'stream') await sendStream(response, reply.messages);
+    else response.writeHead(202, { 'content-length': 0 }).end();
+  }
+
+  function sendJson(response: ServerResponse, status: number, body: object): void {
+    // A body that nobody will read must not be mistaken for the next request, nor be waited for.
+    if (closing || !response.req.complete) response.setHeader('connection', 'close');
+    const text = JSON.stringify(body);
+    response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text);
+  }
+
+  const server = createServer({ keepAliveTimeout: KEEP_CONNECTION_MS }, (request, response) => void serve(request, response));
+  const address = host.startsWith('[') ? host.slice(1, -1) : host;
+  server.listen(port, address);
+  await once(server, 'listening');
+  const bound = (server.address() as AddressInfo).port;
+
+  async function shutDown(): Promise<void> {
+    const closed = once(server, 'close');
+    server.close();
+    // A connection that was kept alive becomes idle only when its answer is through.
+    const sweep = setInterval(() => server.closeIdleConnections(), 50);
+    const cut = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+    await closed;
+    clearInterval(sweep);
+    clearTimeout(cut);
+  }
+
+  return {
+    url: `http://${address.includes(':') ? `[${address}]` : address}:${bound}${path}`,
+    port: bound,
+    close: () => (closing ??= shutDown()),
+  };
+}
+
+function headOf({ method, headers }: IncomingMessage): RequestHead {
+  const { host, origin, 'content-type': contentType, 'content-length': contentLength } = headers;
+  return { method, host, origin, contentType, contentLength };
+}
+
+function isAt(path: string, url = ''): boolean {
+  return url === path || url.startsWith(`${path}?`);
+}
+
+/** The signal is made only for who asks for it: most requests are answered before anybody would. */
+function inboundOf(message: unknown, principal: Principal, request: IncomingMessage, response: ServerResponse): Inbound {
+  let gone: AbortController | undefined;
+  return {
+    message,
+    principal,
+    header: (name) => {
+      const value = request.headers[name];
+      return Array.isArray(value) ? value.join(', ') : value;
+    },
+    get signal() {
+      if (!gone) {
+        const controller = (gone = new AbortController());
+        const leave = (): void => {
+          if (!response.writableFinished) controller.abort();
+        };
+        if (response.destroyed) leave();
+        else response.once('close', leave);
+      }
+      return gone.signal;
+    },
+  };
+}
+
+/** Writes messages as they come, and no faster than the client reads them. */
+async function sendStream(response: ServerResponse, messages: AsyncIterable<JsonRpcMessage>): Promise<void> {
+  response.writeHead(200, SSE_HEADERS).flushHeaders();
+  const beat = setInterval(() => {
+    if (!response.writableNeedDrain) response.write(KEEP_ALIVE);
+  }, KEEP_ALIVE_MS);
+  try {
+    for await (const message of messages) {
+      if (response.destroyed) break;
+      if (!response.write(toEvent(message))) await drained(response);
+    }
+  } finally {
+    clearInterval(beat);
+  }
+  response.end();
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+    if (response.destroyed) done();
+  });
+}

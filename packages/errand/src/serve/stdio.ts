@@ -1,6 +1,13 @@
+import { isUtf8 } from 'node:buffer';
 import type { Readable, Writable } from 'node:stream';
 import type { Logger } from 'pino';
+import { ErrandError, toRpcError } from '../errors.ts';
+import { isObject } from '../json.ts';
+import { errorResponse, isRequestId, parseMessage, readableId } from '../jsonrpc.ts';
+import type { JsonRpcMessage, RequestId } from '../jsonrpc.ts';
+import { LOCAL } from '../task/principal.ts';
 import type { Exchange } from './exchange.ts';
+import { LineSplitter } from './stdio/lines.ts';
 
 export interface StdioOptions {
   /** Default `process.stdin`. */
@@ -17,5 +24,98 @@ export interface StdioServing {
   close(): Promise<void>;
 }
 
-/** Serves an exchange over stdin and stdout, one JSON message a line. Resolves when it reads. */
-export declare function serveStdio(exchange: Exchange, options?: StdioOptions): Promise<StdioServing>;
+/**
+ * Serves an exchange over stdin and stdout, one JSON message a line. Resolves when it reads.
+ *
+ * Lines that are no JSON are answered with -32700 and no id: JSON-RPC asks for that answer, and a
+ * client that waits for a lost request finds out. The end of stdin takes back whatever is under way.
+ */
+export async function serveStdio(exchange: Exchange, options: StdioOptions = {}): Promise<StdioServing> {
+  const { input = process.stdin, output = process.stdout, log } = options;
+  const underWay = new Map<RequestId, AbortController>();
+  const lines = new LineSplitter();
+  const blocked = new Set<() => void>();
+  let over = false;
+  let finish: () => void;
+  const closed = new Promise<void>((resolve) => (finish = resolve));
+
+  function take(line: Buffer | 'too long'): void {
+    let message: unknown;
+    try {
+      if (line === 'too long') throw new ErrandError('tooLarge', 'The message is too long');
+      if (!isUtf8(line)) throw new ErrandError('parse', 'Parse error: not valid UTF-8');
+      const text = line.toString('utf8').trim();
+      if (text === '') return;
+      message = parseMessage(text);
+    } catch (thrown) {
+      return void send(errorResponse(undefined, toRpcError(thrown)));
+    }
+    if (isObject(message) && message.method === 'notifications/cancelled') return takeBack(message.params);
+    const id = readableId(message);
+    if (id !== undefined && underWay.has(id)) {
+      return void send(errorResponse(id, new ErrandError('invalidRequest', 'Invalid request: a request of that id is under way')));
+    }
+    void serve(message, id);
+  }
+
+  /** Ends a request, and with it a subscription; never a task that it made (CASES 22). */
+  function takeBack(params: unknown): void {
+    const id = isObject(params) ? params.requestId : undefined;
+    if (isRequestId(id)) underWay.get(id)?.abort();
+  }
+
+  async function serve(message: unknown, id: RequestId | undefined): Promise<void> {
+    const gone = new AbortController();
+    if (id !== undefined) underWay.set(id, gone);
+    try {
+      const reply = await exchange({ message, principal: LOCAL, signal: gone.signal });
+      // A request that was taken back is not answered.
+      if (reply.kind === 'response' && !gone.signal.aborted) await send(reply.body);
+      if (reply.kind === 'stream') {
+        for await (const message of reply.messages) {
+          if (gone.signal.aborted) break;
+          await send(message);
+        }
+      }
+    } catch (error) {
+      log?.error({ err: error }, 'a request failed');
+    } finally {
+      if (id !== undefined) underWay.delete(id);
+    }
+  }
+
+  /** Resolves when the client has read enough to be sent more. */
+  function send(message: JsonRpcMessage): Promise<void> | undefined {
+    if (over || output.write(`${JSON.stringify(message)}\n`)) return undefined;
+    return new Promise((resolve) => blocked.add(resolve));
+  }
+
+  function unblock(): void {
+    for (const resolve of blocked) resolve();
+    blocked.clear();
+  }
+
+  function read(chunk: Buffer): void {
+    for (const line of lines.add(chunk)) take(line);
+  }
+
+  function end(): void {
+    if (over) return;
+    over = true;
+    input.off('data', read).off('end', end).off('close', end).off('error', end).pause();
+    for (const gone of underWay.values()) gone.abort();
+    unblock();
+    finish();
+  }
+
+  // A client that goes away breaks both pipes; the listener on the output stays, for writes that fail late.
+  output.on('error', end).on('drain', unblock);
+  input.on('end', end).on('close', end).on('error', end).on('data', read);
+
+  return {
+    closed,
+    async close() {
+      end();
+    },
+  };
+}

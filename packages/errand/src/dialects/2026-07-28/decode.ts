@@ -1,0 +1,145 @@
+import type { Command, Dialect, Served } from '../../dialect.ts';
+import { ErrandError, missingCapability } from '../../errors.ts';
+import { isObject } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
+import type { JsonRpcRequest } from '../../jsonrpc.ts';
+import { inputCapabilities, readEnvelope, takesTasks, TASKS, unsupported, VERSION } from './envelope.ts';
+import type { Envelope } from './envelope.ts';
+import { checkMethodHeader, checkNameHeader, checkParamHeaders, checkVersionHeader, paramHeadersOf } from './headers.ts';
+import type { ParamHeader } from './headers.ts';
+
+/** The methods that are answered here. */
+const OURS = new Set(['server/discover', 'tools/list', 'tools/call', 'tasks/get', 'tasks/update', 'tasks/cancel', 'subscriptions/listen']);
+
+/** Methods of older revisions: a backend that still knows them is not asked. */
+const GONE = new Set(['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']);
+
+/** More tasks than that are watched by several subscriptions. */
+const MAX_WATCHED = 1000;
+
+/**
+ * Requests of this revision to commands. The order of the checks is what clients and the
+ * conformance suite rely on: envelope, version, `Mcp-Method`, method, `Mcp-Name`, capability, params.
+ */
+export function createDecode({ engine, backed }: Served): Dialect['decode'] {
+  // A tool never changes, so its schema is walked once, not with every call.
+  const paramHeaders = new Map<string, readonly ParamHeader[]>();
+  const paramHeadersOfTool = (name: string): readonly ParamHeader[] => {
+    let found = paramHeaders.get(name);
+    if (!found) {
+      const tool = engine.tools().find((tool) => tool.name === name);
+      if (!tool) return [];
+      found = paramHeadersOf(tool.inputSchema);
+      paramHeaders.set(name, found);
+    }
+    return found;
+  };
+
+  return (request, header) => {
+    const { method } = request;
+    const params = request.params ?? {};
+    const envelope = readEnvelope(request, header);
+    if (header) checkVersionHeader(header, envelope.version);
+    if (envelope.version !== VERSION) throw unsupported(envelope.version);
+    if (header) checkMethodHeader(header, method);
+    // Whatever else lies under tasks/ is reserved (E-20): tasks/result and tasks/list are gone (E-19).
+    if (!OURS.has(method) && (!backed || GONE.has(method) || method.startsWith('tasks/'))) {
+      throw new ErrandError('methodNotFound', `Method not found: ${method}`);
+    }
+    if (header) checkNameHeader(header, request);
+    switch (method) {
+      case 'tools/call': {
+        const call = decodeCall(params, envelope);
+        if (header) checkParamHeaders(paramHeadersOfTool(call.tool), call.arguments, header);
+        return { kind: 'call', call };
+      }
+      case 'tasks/get':
+        return { kind: 'read', taskId: taskIdOf(request, envelope) };
+      case 'tasks/update': {
+        const taskId = taskIdOf(request, envelope);
+        if (!isObject(params.inputResponses)) throw invalid('inputResponses must be an object');
+        return { kind: 'answer', taskId, responses: params.inputResponses };
+      }
+      case 'tasks/cancel':
+        return { kind: 'cancel', taskId: taskIdOf(request, envelope) };
+      case 'subscriptions/listen':
+        return decodeListen(params, envelope);
+      case 'tools/list':
+        return decodeList(params, backed);
+      case 'server/discover':
+        return { kind: 'discover' };
+      default:
+        return { kind: 'foreign' };
+    }
+  };
+}
+
+function decodeCall(params: JsonObject, envelope: Envelope): (Command & { kind: 'call' })['call'] {
+  // An older client's `params.task` is not looked at (E-19).
+  const { name, arguments: args = {}, inputResponses, requestState } = params;
+  if (typeof name !== 'string') throw invalid('name must be a string');
+  if (!isObject(args)) throw invalid('arguments must be an object');
+  if (requestState !== undefined && typeof requestState !== 'string') throw invalid('requestState must be a string');
+  return {
+    tool: name,
+    arguments: args,
+    takesTasks: takesTasks(envelope),
+    capabilities: inputCapabilities(envelope),
+    ...(inputResponses === undefined ? {} : { inputResponses: responsesOf(inputResponses) }),
+    ...(requestState === undefined ? {} : { requestState }),
+  };
+}
+
+function responsesOf(value: unknown): Record<string, JsonObject> {
+  if (!isObject(value)) throw invalid('inputResponses must be an object');
+  for (const [key, response] of Object.entries(value)) {
+    if (!isObject(response)) throw invalid(`inputResponses[${JSON.stringify(key)}] must be an object`);
+  }
+  return value as Record<string, JsonObject>;
+}
+
+/** The task that a request is about. That its sender takes tasks comes first (E-11), so that nobody can probe for ids. */
+function taskIdOf({ method, params }: JsonRpcRequest, envelope: Envelope): string {
+  requireTasks(envelope, method);
+  const taskId = params?.taskId;
+  if (typeof taskId !== 'string') throw invalid('taskId must be a string');
+  return taskId;
+}
+
+function requireTasks(envelope: Envelope, what: string): void {
+  if (!takesTasks(envelope)) throw missingCapability({ extensions: { [TASKS]: {} } }, `${what} needs the extension ${TASKS}`);
+}
+
+const SWITCHES = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const;
+
+function decodeListen(params: JsonObject, envelope: Envelope): Command {
+  const filter = params.notifications;
+  if (!isObject(filter)) throw invalid('notifications must be an object');
+  const { taskIds, ...changes } = filter as JsonObject;
+  if (taskIds !== undefined) requireTasks(envelope, 'notifications.taskIds');
+  for (const key of SWITCHES) {
+    if (changes[key] !== undefined && typeof changes[key] !== 'boolean') throw invalid(`notifications.${key} must be a boolean`);
+  }
+  if (changes.resourceSubscriptions !== undefined && !isTexts(changes.resourceSubscriptions)) {
+    throw invalid('notifications.resourceSubscriptions must be an array of strings');
+  }
+  if (taskIds !== undefined && !isTexts(taskIds)) throw invalid('notifications.taskIds must be an array of strings');
+  const unique = [...new Set(taskIds)];
+  if (unique.length > MAX_WATCHED) throw invalid(`notifications.taskIds may name ${MAX_WATCHED} tasks at most`);
+  return { kind: 'listen', taskIds: unique, changes };
+}
+
+function isTexts(value: unknown): value is string[] {
+  return Array.isArray(value) && value.every((text) => typeof text === 'string');
+}
+
+function decodeList({ cursor }: JsonObject, backed: boolean): Command {
+  if (cursor === undefined) return { kind: 'list' };
+  // Our own tools are one page, so that every cursor is the backend's.
+  if (typeof cursor !== 'string' || !backed) throw invalid('cursor is not one of ours');
+  return { kind: 'list', cursor };
+}
+
+function invalid(why: string): ErrandError {
+  return new ErrandError('invalidParams', `Invalid params: ${why}`);
+}

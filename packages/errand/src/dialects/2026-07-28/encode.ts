@@ -1,0 +1,129 @@
+import type { Dialect, Served } from '../../dialect.ts';
+import type { CallAnswer } from '../../engine/engine.ts';
+import { isObject } from '../../json.ts';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import type { Task, ToolResult } from '../../task/task.ts';
+import { META, TASKS, VERSION } from './envelope.ts';
+
+/** The part of a dialect that makes results. */
+export type Encode = Omit<Dialect, 'version' | 'decode' | 'listen'>;
+
+/** Lists may change with the next deploy, and may differ between callers: nobody keeps them. */
+const UNCACHED = { ttlMs: 0, cacheScope: 'private' } as const;
+
+/** What the engine answers, as results of this revision: each with its `resultType` and our name. */
+export function createEncode({ info, engine }: Served): Encode {
+  const stamp = serverStamp(info);
+  const signed = (result: JsonObject): JsonObject => ({ ...result, _meta: { ...(result._meta as JsonObject | undefined), ...stamp } });
+  const acknowledged: JsonObject = { resultType: 'complete', _meta: stamp };
+
+  return {
+    discovered(backend = {}) {
+      // The `tasks` capability belongs to older revisions (N-8); the extension's settings are {} and nothing else.
+      const { tasks: _, ...capabilities } = isObject(backend.capabilities) ? (backend.capabilities as JsonObject) : {};
+      const extensions = isObject(capabilities.extensions) ? (capabilities.extensions as JsonObject) : {};
+      const instructions = info.instructions ?? backend.instructions;
+      return signed({
+        resultType: 'complete',
+        supportedVersions: [VERSION],
+        capabilities: { ...capabilities, tools: capabilities.tools ?? {}, extensions: { ...extensions, [TASKS]: {} } },
+        ...(instructions === undefined ? {} : { instructions }),
+        ...UNCACHED,
+      });
+    },
+    listed(tools, backend = {}) {
+      // A tool of ours hides one of the backend that has the same name, on whatever page that is.
+      const theirs = (Array.isArray(backend.tools) ? backend.tools : []).filter(
+        (tool) => !isObject(tool) || typeof tool.name !== 'string' || !engine.hasTool(tool.name),
+      );
+      return signed({
+        resultType: 'complete',
+        tools: [...(tools as unknown as JsonObject[]), ...theirs],
+        ...(typeof backend.nextCursor === 'string' ? { nextCursor: backend.nextCursor } : {}),
+        ...UNCACHED,
+      });
+    },
+    called: (answer) => signed(callResult(answer)),
+    read: (task) => ({ resultType: 'complete', ...detailedTask(task), _meta: stamp }),
+    // Acknowledgements say nothing of the task (E-8, E-9).
+    answered: () => acknowledged,
+    cancelled: () => acknowledged,
+    passed: signed,
+  };
+}
+
+/** What every result says of its server. */
+export function serverStamp({ name, version, title }: Served['info']): JsonObject {
+  return { [META.serverInfo]: { name, version, ...(title === undefined ? {} : { title }) } };
+}
+
+function callResult(answer: CallAnswer): JsonObject {
+  switch (answer.kind) {
+    case 'result':
+      return completeResult(answer.result);
+    case 'task':
+      // Flat, and without anything that a read would add (E-4, E-18).
+      return { resultType: 'task', ...plainTask(answer.task) };
+    case 'input':
+      return {
+        resultType: 'input_required',
+        inputRequests: answer.requests as unknown as JsonObject,
+        requestState: answer.requestState,
+      };
+  }
+}
+
+/** What `tools/call` answers, and what a completed task carries inside: the same, but for the related-task mark (E-18). */
+function completeResult(result: ToolResult): JsonObject {
+  const { _meta, ...rest } = result as unknown as JsonObject & { _meta?: JsonObject };
+  const { [META.relatedTask]: _, ...kept } = _meta ?? {};
+  return { ...rest, ...(_meta === undefined ? {} : { _meta: kept }), resultType: 'complete' };
+}
+
+/** What every rendering of a task says of it. Times are ISO 8601, durations whole ms. */
+function plainTask(task: Task): JsonObject {
+  return {
+    taskId: task.id,
+    status: statusOf(task),
+    ...statusMessageOf(task),
+    createdAt: new Date(task.createdAt).toISOString(),
+    lastUpdatedAt: new Date(task.lastUpdatedAt).toISOString(),
+    ttlMs: task.expiresAt - task.createdAt,
+    pollIntervalMs: task.pollIntervalMs,
+  };
+}
+
+/** Only a JSON-RPC error is `failed`; a tool result is `completed`, whatever its `isError` says (E-12). */
+function statusOf({ status, outcome }: Task): Task['status'] {
+  if (status !== 'completed' && status !== 'failed') return status;
+  return outcome?.kind === 'result' ? 'completed' : 'failed';
+}
+
+function statusMessageOf({ status, statusMessage, outcome }: Task): { statusMessage?: string } {
+  if (statusMessage !== undefined) return { statusMessage };
+  return outcome?.kind === 'error' && status !== 'cancelled' ? { statusMessage: outcome.error.message } : {};
+}
+
+/** A task with what belongs to its status (E-6): what a read answers, and what subscribers hear (E-13). */
+export function detailedTask(task: Task): JsonObject {
+  const plain = plainTask(task);
+  switch (plain.status) {
+    case 'input_required':
+      return { ...plain, inputRequests: openQuestions(task) };
+    case 'completed':
+      return task.outcome?.kind === 'result' ? { ...plain, result: completeResult(task.outcome.result) } : plain;
+    case 'failed':
+      return { ...plain, error: (task.outcome?.kind === 'error' ? { ...task.outcome.error } : INTERNAL) as JsonValue };
+    default:
+      return plain;
+  }
+}
+
+/** A failed task always carries an error. */
+const INTERNAL = { code: -32603, message: 'Internal error' };
+
+/** All questions that wait for an answer, and no other (E-6). */
+function openQuestions(task: Task): JsonObject {
+  const open = Object.entries(task.inputs).filter(([, input]) => input.state === 'open');
+  return Object.fromEntries(open.map(([key, { request }]) => [key, { method: request.method, params: request.params }]));
+}
