@@ -8,7 +8,9 @@ export function toMs(duration: Duration, what = 'duration'): number {
   const match = typeof duration === 'string' ? /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(duration) : undefined;
   const ms = match ? Number(match[1]) * UNITS[match[2]!]! : duration;
   if (typeof ms !== 'number' || !Number.isFinite(ms) || ms < 0) {
-    throw new TypeError(`${what}: ${JSON.stringify(duration)} is no length of time; write ms as a number, or '800ms', '30s', '5m', '2h', '7d'`);
+    throw new TypeError(
+      `${what}: ${JSON.stringify(duration)} is no length of time; write ms as a number, or '800ms', '30s', '5m', '2h', '7d'`,
+    );
   }
   return Math.round(ms);
 }

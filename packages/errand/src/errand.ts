@@ -1,12 +1,29 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import type { Logger } from 'pino';
+import { pino, type Logger } from 'pino';
+import { createCalling } from './engine/calling.ts';
+import { createTaskCommands } from './engine/commands.ts';
+import type { Engine } from './engine/engine.ts';
+import { registered, type Registry } from './engine/registry.ts';
+import { createRequestStates } from './engine/request-state.ts';
+import { startSweeper } from './engine/sweeper.ts';
 import type { Handler, ToolOptions } from './engine/tool.ts';
-import type { HttpOptions, HttpServing } from './serve/http.ts';
-import type { StdioOptions, StdioServing } from './serve/stdio.ts';
+import { embedded } from './executors/embedded.ts';
 import type { JsonObject } from './json.ts';
+import { createSeal, type Seal } from './seal.ts';
+import { attach } from './serve/attach.ts';
+import { fetchFace } from './serve/fetch.ts';
+import { createFront } from './serve/front.ts';
+import { serveHttp, type HttpOptions, type HttpServing } from './serve/http.ts';
+import { sdkBackend } from './serve/sdk.ts';
+import { serveStdio, type StdioOptions, type StdioServing } from './serve/stdio.ts';
 import type { Store } from './store.ts';
+import { memory } from './stores/memory.ts';
 import type { Principal } from './task/principal.ts';
+import { release } from './task/transitions.ts';
+
+/** How long running steps are waited for when the server closes, in ms. */
+const GRACE_MS = 10_000;
 
 export interface ErrandOptions {
   /** Name and version of the server, as clients see them. */
@@ -36,7 +53,11 @@ export interface FetchFacts {
 /** A server whose tool calls become durable tasks. */
 export interface Errand {
   /** Registers a tool. Throws where the options contradict each other or the name is taken. */
-  tool<S extends StandardSchemaV1>(name: string, options: ToolOptions<S> & { readonly inputSchema: S }, handler: Handler<StandardSchemaV1.InferOutput<S>>): this;
+  tool<S extends StandardSchemaV1>(
+    name: string,
+    options: ToolOptions<S> & { readonly inputSchema: S },
+    handler: Handler<StandardSchemaV1.InferOutput<S>>,
+  ): this;
   tool(name: string, options: ToolOptions, handler: Handler<JsonObject>): this;
   /** Serves Streamable HTTP. Resolves when it listens. */
   serve(options?: HttpOptions): Promise<HttpServing>;
@@ -52,4 +73,115 @@ export interface Errand {
   retry(taskId: string): Promise<boolean>;
   /** Takes no more calls, lets running steps end (10 s at most), and closes the store. */
   close(): Promise<void>;
+}
+
+/**
+ * Makes a server whose tool calls become durable tasks.
+ *
+ * ```ts
+ * const errand = createErrand({ name: 'media', version: '1.0.0', store: sqlite('media.db') });
+ * errand.tool('transcode', { inputSchema: z.object({ url: z.url() }) }, async ({ url }, task) => {
+ *   const file = await task.step('download', () => download(url));
+ *   return `saved ${file}`;
+ * });
+ * await errand.serve({ port: 8080 });
+ * ```
+ */
+export function createErrand(options: ErrandOptions): Errand {
+  const { name, version, title, instructions, concurrency = 64, server } = options;
+  if (!name || !version) throw new TypeError('createErrand: name and version say to clients which server this is');
+  if (!Number.isInteger(concurrency) || concurrency < 1)
+    throw new TypeError('createErrand: concurrency is a whole number of 1 or more');
+  const log = options.log ?? pino({ name, level: 'warn' }, pino.destination({ dest: 2, sync: true }));
+  const store = options.store ?? memory();
+  const tools: Registry = new Map();
+  const executor = embedded({ store, tools, concurrency, log });
+  const commands = createTaskCommands(store);
+  let seal!: Seal;
+  const states = createRequestStates(() => seal, store.now);
+  const call = createCalling({ store, executor, tools, states, commands, log });
+  const backend = server && sdkBackend(server);
+  const info = { name, version, ...(title && { title }), ...(instructions && { instructions }) };
+  const closers: (() => Promise<void> | void)[] = [];
+  let starting: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
+
+  const engine: Engine = {
+    tools: () => [...tools.values()].map(({ listed }) => listed),
+    hasTool: (tool) => tools.has(tool),
+    watch: commands.watch,
+    call: async (request) => (await start(), call(request)),
+    read: async (principal, taskId) => (await start(), commands.read(principal, taskId)),
+    answer: async (principal, taskId, responses) => (await start(), commands.answer(principal, taskId, responses)),
+    cancel: async (principal, taskId) => (await start(), commands.cancel(principal, taskId)),
+  };
+  const front = createFront({ engine, info, log, ...(backend && { backend }) });
+  const answerFetch = fetchFace(front);
+
+  function start(): Promise<void> {
+    if (closing) throw new Error('the server was closed; make a new one');
+    return (starting ??= open());
+  }
+
+  async function open(): Promise<void> {
+    await store.open();
+    const { secret } = options;
+    seal = createSeal(secret === undefined ? await store.secret() : Buffer.from(secret), 'requestState');
+    await backend?.start();
+    await executor.start();
+    closers.push(startSweeper(store, log));
+  }
+
+  async function close(): Promise<void> {
+    if (starting === undefined) return;
+    await starting.catch(() => undefined);
+    front.drain();
+    await Promise.all([executor.close(GRACE_MS), ...closers.map((stop) => stop())]);
+    await store.close();
+  }
+
+  return {
+    tool(toolName: string, toolOptions: ToolOptions<StandardSchemaV1 | undefined>, handler: Handler<never>) {
+      if (starting)
+        throw new Error(
+          `tool "${toolName}": register tools before the server starts, so that their tasks are taken up`,
+        );
+      if (tools.has(toolName)) throw new Error(`tool "${toolName}" is there already`);
+      tools.set(toolName, registered(toolName, toolOptions, handler));
+      return this;
+    },
+
+    async serve(httpOptions) {
+      await start();
+      const serving = await serveHttp(front, { log, ...httpOptions });
+      closers.push(() => serving.close());
+      return serving;
+    },
+
+    async stdio(stdioOptions) {
+      await start();
+      const serving = await serveStdio(front, { log, ...stdioOptions });
+      closers.push(() => serving.close());
+      return serving;
+    },
+
+    fetch: async (request, facts) => (await start(), answerFetch(request, facts)),
+
+    attach(mcpServer) {
+      attach(mcpServer, { engine, info, log });
+    },
+
+    start,
+
+    async retry(taskId) {
+      await start();
+      const task = await store.change(taskId, (current) => {
+        const next = release(current, store.now());
+        return next === current ? undefined : { task: next };
+      });
+      return task !== undefined;
+    },
+
+    close: () => (closing ??= close()),
+  };
 }

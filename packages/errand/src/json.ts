@@ -8,3 +8,59 @@ export type JsonObject = { [key: string]: JsonValue };
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
+
+/**
+ * The JSON copy of a value: what comes back after it was written down and read again.
+ * `undefined` becomes `null`, and is left out of objects. Throws a `TypeError` that names `what`
+ * and the place in it where something is no JSON, instead of losing it without a word.
+ */
+export function jsonCopy(value: unknown, what: string): JsonValue {
+  return copy(value, what, '', new Set());
+}
+
+/** The text of a JSON value, equal for equal values: object keys are sorted. */
+export function canonical(value: JsonValue): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
+  if (value === null || typeof value !== 'object') return JSON.stringify(value);
+  const members = Object.keys(value)
+    .sort()
+    .map((key) => `${JSON.stringify(key)}:${canonical(value[key]!)}`);
+  return `{${members.join(',')}}`;
+}
+
+function copy(value: unknown, what: string, path: string, above: Set<object>): JsonValue {
+  if (value === null || value === undefined) return null;
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value === 'number' && Number.isFinite(value)) return Object.is(value, -0) ? 0 : value;
+  if (typeof value !== 'object') throw notJson(value, what, path);
+  if (above.has(value)) throw new TypeError(`${what}: ${path || 'the value'} contains itself, so it is no JSON`);
+  if (hasToJson(value)) return copy(value.toJSON(), what, path, above);
+  above.add(value);
+  try {
+    if (Array.isArray(value)) return value.map((item, index) => copy(item, what, `${path}[${index}]`, above));
+    if (value instanceof Map || value instanceof Set || value instanceof Promise || ArrayBuffer.isView(value)) {
+      throw notJson(value, what, path);
+    }
+    return Object.fromEntries(
+      Object.entries(value)
+        .filter(([, member]) => member !== undefined)
+        .map(([key, member]) => [key, copy(member, what, path === '' ? key : `${path}.${key}`, above)]),
+    );
+  } finally {
+    above.delete(value);
+  }
+}
+
+function hasToJson(value: object): value is { toJSON(): unknown } {
+  return 'toJSON' in value && typeof value.toJSON === 'function';
+}
+
+function notJson(value: unknown, what: string, path: string): TypeError {
+  const kind =
+    typeof value === 'object'
+      ? `a ${value!.constructor.name}`
+      : typeof value === 'number'
+        ? value
+        : `a ${typeof value}`;
+  return new TypeError(`${what}: ${path || 'the value'} is ${kind}, which is no JSON`);
+}

@@ -93,7 +93,10 @@ export interface Questions {
   /** Whether the client can be asked this kind of question. */
   can(kind: InputKind): boolean;
   /** Asks a person to fill in a form. Throws `InputTimeout`, `InputWithdrawn`, or -32021 where the client cannot. */
-  elicit<S extends StandardSchemaV1>(key: string, form: ElicitForm<S>): Promise<ElicitAnswer<StandardSchemaV1.InferOutput<S>>>;
+  elicit<S extends StandardSchemaV1>(
+    key: string,
+    form: ElicitForm<S>,
+  ): Promise<ElicitAnswer<StandardSchemaV1.InferOutput<S>>>;
   /** Asks a person to visit a page. */
   elicit(key: string, page: ElicitUrl): Promise<ElicitAnswer<undefined>>;
   /** Asks the client's model. */

@@ -25,7 +25,11 @@ export type CallAnswer =
   | { readonly kind: 'result'; readonly result: ToolResult }
   | { readonly kind: 'task'; readonly task: Task }
   /** The call must be made again, with answers to these questions and with the state. */
-  | { readonly kind: 'input'; readonly requests: Readonly<Record<string, InputRequest>>; readonly requestState: string };
+  | {
+      readonly kind: 'input';
+      readonly requests: Readonly<Record<string, InputRequest>>;
+      readonly requestState: string;
+    };
 
 /** A tool as clients list it. */
 export interface ListedTool {

@@ -54,5 +54,8 @@ export interface ToolOptions<S extends StandardSchemaV1 | undefined = undefined>
   readonly version?: string;
   readonly previous?: readonly PreviousVersion[];
   /** Asks what must be known before there is a task; what it returns is `task.prepared`. */
-  readonly prepare?: (args: S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : JsonObject, ask: Questions) => JsonValue | Promise<JsonValue>;
+  readonly prepare?: (
+    args: S extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<S> : JsonObject,
+    ask: Questions,
+  ) => JsonValue | Promise<JsonValue>;
 }

@@ -28,8 +28,7 @@ export interface TaskError {
  * result with `isError` reads as failed is up to the dialect of whoever asks.
  */
 export type TaskOutcome =
-  | { readonly kind: 'result'; readonly result: ToolResult }
-  | { readonly kind: 'error'; readonly error: TaskError };
+  { readonly kind: 'result'; readonly result: ToolResult } | { readonly kind: 'error'; readonly error: TaskError };
 
 /** How far a task is. Neither number ever falls. */
 export interface Progress {

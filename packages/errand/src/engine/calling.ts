@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto';
+import { ErrandError, missingCapability, RpcError } from '../errors.ts';
+import type { Executor } from '../executor.ts';
+import type { Logger } from 'pino';
+import { jsonCopy, type JsonValue } from '../json.ts';
+import { check, issuesText } from '../schema.ts';
+import type { Store } from '../store.ts';
+import type { InputResponse } from '../task/input.ts';
+import { principalKey } from '../task/principal.ts';
+import type { Task, TaskOutcome, ToolResult } from '../task/task.ts';
+import { created, openInputs } from '../task/transitions.ts';
+import type { Questions } from './context.ts';
+import type { TaskCommands } from './commands.ts';
+import type { CallAnswer, ToolCall } from './engine.ts';
+import { createPlainContext } from './plain-context.ts';
+import type { RegisteredTool, Registry } from './registry.ts';
+import type { RequestStates } from './request-state.ts';
+import { toOutcome, toResult } from './results.ts';
+import { playRound } from './rounds.ts';
+
+/** The capability that a client must declare where a tool can only answer with a task. */
+const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
+
+export interface CallingParts {
+  readonly store: Store;
+  readonly executor: Executor;
+  readonly tools: Registry;
+  readonly states: RequestStates;
+  readonly commands: TaskCommands;
+  readonly log: Logger;
+}
+
+type Answers = Readonly<Record<string, InputResponse>>;
+
+/** Answers calls of tools: with a result, with a task, or with questions. */
+export function createCalling({
+  store,
+  executor,
+  tools,
+  states,
+  commands,
+  log,
+}: CallingParts): (call: ToolCall) => Promise<CallAnswer> {
+  return async function answerCall(call) {
+    const tool = tools.get(call.tool);
+    if (tool === undefined) throw new ErrandError('unknownTool', `Unknown tool: ${call.tool}`);
+    if (tool.withoutTasks === 'refuse' && !call.takesTasks) {
+      throw missingCapability(
+        TASKS,
+        `tool "${tool.name}" answers with a task only; declare the extension io.modelcontextprotocol/tasks`,
+      );
+    }
+    const carried =
+      call.requestState === undefined ? undefined : states.open({ ...call, requestState: call.requestState });
+    if (carried?.kind === 'task') return goOn(call, carried.taskId);
+    const args = tool.inputSchema ? await check(tool.inputSchema, call.arguments) : { value: call.arguments };
+    if ('issues' in args) return { kind: 'result', result: refusedArguments(tool, issuesText(args.issues)) };
+    const answers = { ...carried?.answers, ...call.inputResponses };
+    return tool.task === 'never'
+      ? callPlain(tool, call, args.value, answers)
+      : prepared(tool, call, args.value, answers);
+  };
+
+  /** A tool without tasks: its handler asks by being called again. */
+  async function callPlain(tool: RegisteredTool, call: ToolCall, args: unknown, answers: Answers): Promise<CallAnswer> {
+    const handler = tool.handlers.get(tool.version)!;
+    const work = async (ask: Questions): Promise<TaskOutcome> => {
+      const result = await toResult(tool, await handler(args, createPlainContext(tool, call, ask, log)));
+      return { kind: 'result', result };
+    };
+    const round = await playRound(call.capabilities, answers, (ask) => work(ask).catch(toOutcome));
+    return round.kind === 'done' ? plain(round.value) : askAgain(call, answers, round.requests);
+  }
+
+  /** Asks what must be known before there is a task (E-17), then begins. */
+  async function prepared(tool: RegisteredTool, call: ToolCall, args: unknown, answers: Answers): Promise<CallAnswer> {
+    if (tool.prepare === undefined) return begin(tool, call, undefined);
+    const prepare = tool.prepare;
+    const round = await playRound(call.capabilities, answers, (ask: Questions) => prepare(args, ask));
+    if (round.kind === 'input') return askAgain(call, answers, round.requests);
+    return begin(tool, call, jsonCopy(round.value, `what prepare of tool "${tool.name}" returned`));
+  }
+
+  function askAgain(
+    call: ToolCall,
+    answers: Answers,
+    requests: Extract<CallAnswer, { kind: 'input' }>['requests'],
+  ): CallAnswer {
+    return { kind: 'input', requests, requestState: states.seal(call, { kind: 'answers', answers }) };
+  }
+
+  async function begin(tool: RegisteredTool, call: ToolCall, prepared: JsonValue | undefined): Promise<CallAnswer> {
+    const task = newTask(store, tool, call, prepared);
+    if (!call.takesTasks) return hold(call, task);
+    if (tool.task === 'always') return { kind: 'task', task: await store.create(task) };
+    const attempt = executor.attempt(task, { sleepPersists: true });
+    const patience = setTimeout(attempt.persist, tool.patienceMs);
+    const stop = onAbort(call.signal, attempt.abandon);
+    try {
+      const came = await attempt.outcome;
+      return came.kind === 'task' ? came : plain(came.outcome);
+    } finally {
+      clearTimeout(patience);
+      stop();
+    }
+  }
+
+  /** For a client that takes no tasks: the call is held until it is done, or until a question needs an answer. */
+  async function hold(call: ToolCall, task: Task): Promise<CallAnswer> {
+    const attempt = executor.attempt(task, { sleepPersists: false });
+    const stop = onAbort(call.signal, attempt.abandon);
+    try {
+      const came = await attempt.outcome;
+      return came.kind === 'ended' ? plain(came.outcome) : await onceItAsksOrEnds(call, came.task.id);
+    } finally {
+      stop();
+    }
+  }
+
+  /** A held call is made again, with answers to the questions of its task. */
+  async function goOn(call: ToolCall, taskId: string): Promise<CallAnswer> {
+    if (call.inputResponses !== undefined) await commands.answer(call.principal, taskId, call.inputResponses);
+    return onceItAsksOrEnds(call, taskId);
+  }
+
+  async function onceItAsksOrEnds(call: ToolCall, taskId: string): Promise<CallAnswer> {
+    const task = await commands.untilItAsksOrEnds(call.principal, taskId, call.signal);
+    if (task.status === 'input_required') {
+      return { kind: 'input', requests: openInputs(task), requestState: states.seal(call, { kind: 'task', taskId }) };
+    }
+    if (task.outcome === undefined) throw new RpcError(-32603, 'the call was cancelled');
+    return plain(task.outcome);
+  }
+}
+
+function newTask(store: Store, tool: RegisteredTool, call: ToolCall, prepared: JsonValue | undefined): Task {
+  return created(
+    {
+      id: store.newId(),
+      principal: principalKey(call.principal),
+      tool: tool.name,
+      toolVersion: tool.version,
+      arguments: call.arguments,
+      ...(prepared === undefined ? {} : { prepared }),
+      seed: randomUUID(),
+      capabilities: call.capabilities,
+      deadlineMs: tool.deadlineMs,
+      retentionMs: tool.retentionMs,
+      pollIntervalMs: tool.pollIntervalMs,
+    },
+    store.now(),
+  );
+}
+
+function plain(outcome: TaskOutcome): CallAnswer {
+  if (outcome.kind === 'result') return { kind: 'result', result: outcome.result };
+  const { code, message, data } = outcome.error;
+  throw new RpcError(code, message, data, code === -32021 ? 400 : 200);
+}
+
+/** Arguments that do not fit are told to the model, which can mend them (SEP-1303); nothing was begun. */
+function refusedArguments(tool: RegisteredTool, issues: string): ToolResult {
+  return { content: [{ type: 'text', text: `Invalid arguments for tool "${tool.name}": ${issues}` }], isError: true };
+}
+
+function onAbort(signal: AbortSignal, action: () => void): () => void {
+  if (signal.aborted) action();
+  signal.addEventListener('abort', action, { once: true });
+  return () => signal.removeEventListener('abort', action);
+}

@@ -1,0 +1,136 @@
+import { createHash } from 'node:crypto';
+import pRetry from 'p-retry';
+import { toMs } from '../../duration.ts';
+import { jsonCopy } from '../../json.ts';
+import type { CallOutcome } from '../../task/journal.ts';
+import type { StepContext, StepOptions } from '../context.ts';
+import { toFailure } from '../failures.ts';
+import type { Call } from '../journal.ts';
+import type { Run } from '../run.ts';
+
+/** The user's effect, and how it is tried. */
+export interface Step {
+  readonly name: string;
+  readonly fn: (step: StepContext) => unknown;
+  readonly options: StepOptions;
+}
+
+/** Refuses options that contradict each other, before anything is recorded. */
+export function checkStep({ name, fn, options }: Step): void {
+  if (typeof name !== 'string' || name === '') throw new TypeError('step: the first argument is its name');
+  if (typeof fn !== 'function') throw new TypeError(`step "${name}": the second argument is the function to run`);
+  const attempts = options.retry?.attempts ?? 1;
+  if (!Number.isInteger(attempts) || attempts < 1) {
+    throw new TypeError(`step "${name}": retry.attempts is ${attempts}; it counts all attempts, so 1 or more`);
+  }
+  if (options.atMostOnce && attempts > 1) {
+    throw new TypeError(`step "${name}": atMostOnce cannot be combined with retries`);
+  }
+}
+
+/** Runs the effect of a step and records its outcome. */
+export async function runStep(run: Run, call: Call, step: Step): Promise<void> {
+  try {
+    await run.journal.end(call, await outcomeOf(run, call, step));
+  } catch (error) {
+    run.abandon(error);
+  }
+}
+
+async function outcomeOf(run: Run, call: Call, step: Step): Promise<CallOutcome> {
+  if (step.options.atMostOnce) {
+    if (call.replayed) return unknownOutcome(step.name);
+    await run.write((task) => task);
+  } else if (run.journal.holdsUnwrittenValues) {
+    // A value of `now` or `uuid` must not be forgotten once an effect may have used it.
+    await run.write((task) => task);
+  }
+  try {
+    const value = await attempts(run, stepKey(run.task.seed, call), step);
+    return { value: jsonCopy(value, `step "${step.name}"`) };
+  } catch (error) {
+    return { failure: toFailure(error, step.name) };
+  }
+}
+
+function unknownOutcome(name: string): CallOutcome {
+  const message = `step "${name}" was interrupted; whether its effect took place is unknown`;
+  return { failure: { name: 'StepUnknown', message } };
+}
+
+/** An idempotency key: the same for every attempt and every run of this step, and for no other. */
+function stepKey(seed: string, call: Call): string {
+  return createHash('sha256')
+    .update(`${seed}\n${call.entry.name}\n${call.entry.ordinal}`)
+    .digest('base64url')
+    .slice(0, 32);
+}
+
+/** Carries an error past p-retry, which would treat some kinds of error differently. */
+class Attempt extends Error {
+  override readonly name = 'Attempt';
+}
+
+async function attempts(run: Run, key: string, { name, fn, options }: Step): Promise<unknown> {
+  const { attempts = 1, backoff = 500, maxBackoff = '30s', when } = options.retry ?? {};
+  const timeout = options.timeout === undefined ? undefined : toMs(options.timeout, `step "${name}": timeout`);
+  try {
+    return await pRetry(
+      async (attempt) => {
+        try {
+          return await once(run.signal, timeout, name, (signal) => fn({ key, attempt, signal }));
+        } catch (cause) {
+          throw new Attempt(name, { cause });
+        }
+      },
+      {
+        retries: attempts - 1,
+        minTimeout: toMs(backoff, `step "${name}": retry.backoff`),
+        maxTimeout: toMs(maxBackoff, `step "${name}": retry.maxBackoff`),
+        randomize: true,
+        signal: run.signal,
+        shouldRetry: ({ error }) => when?.(asError(error.cause)) ?? true,
+        onFailedAttempt: ({ error, attemptNumber, retriesLeft }) => {
+          if (retriesLeft > 0)
+            run.log.warn({ step: name, attempt: attemptNumber, err: error.cause }, 'step failed, trying again');
+        },
+      },
+    );
+  } catch (error) {
+    throw error instanceof Attempt ? error.cause : error;
+  }
+}
+
+/** One attempt: its signal aborts with the run's and with the timeout, which does not wait for it. */
+async function once<T>(
+  outer: AbortSignal,
+  timeout: number | undefined,
+  name: string,
+  fn: (signal: AbortSignal) => T,
+): Promise<Awaited<T>> {
+  const controller = new AbortController();
+  const relay = (): void => controller.abort(outer.reason);
+  if (outer.aborted) relay();
+  outer.addEventListener('abort', relay, { once: true });
+  let timer: NodeJS.Timeout | undefined;
+  try {
+    const result = Promise.resolve(fn(controller.signal));
+    if (timeout === undefined) return await result;
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => {
+        const error = new Error(`step "${name}" took longer than ${timeout} ms`);
+        error.name = 'TimeoutError';
+        reject(error);
+        controller.abort(error);
+      }, timeout);
+    });
+    return await Promise.race([result, late]);
+  } finally {
+    clearTimeout(timer);
+    outer.removeEventListener('abort', relay);
+  }
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

@@ -1,0 +1,65 @@
+import { ErrandError } from '../errors.ts';
+import { jsonCopy, type JsonValue } from '../json.ts';
+import type { Failure } from '../task/journal.ts';
+
+/** A step failed for good. Carries what the journal kept of the error, the same in every run. */
+export class StepError extends Error {
+  override readonly name: string;
+  readonly code: string | number | undefined;
+  readonly data: JsonValue | undefined;
+
+  constructor(failure: Failure) {
+    super(failure.message);
+    this.name = failure.name;
+    this.code = failure.code;
+    this.data = failure.data;
+  }
+}
+
+/** An `atMostOnce` step was interrupted: whether its effect took place is unknown. It is never run again. */
+export class StepUnknown extends StepError {}
+
+/** Nobody answered a question in time; it was withdrawn. */
+export class InputTimeout extends StepError {}
+
+/** A question was withdrawn before it was answered. */
+export class InputWithdrawn extends StepError {}
+
+const FAMILY: Record<string, new (failure: Failure) => StepError> = { StepUnknown, InputTimeout, InputWithdrawn };
+
+/** The error that a handler sees for a failure of the journal. */
+export function toError(failure: Failure): StepError {
+  return new (FAMILY[failure.name] ?? StepError)(failure);
+}
+
+/** What the journal keeps of a thrown value. Names the step where its data is no JSON. */
+export function toFailure(thrown: unknown, step: string): Failure {
+  if (!(thrown instanceof Error)) return { name: 'Error', message: String(thrown) };
+  const { code, data } = thrown as { code?: unknown; data?: unknown };
+  return {
+    name: thrown.name,
+    message: thrown.message,
+    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    ...(data === undefined ? {} : { data: dataOf(data, step) }),
+  };
+}
+
+function dataOf(data: unknown, step: string): JsonValue {
+  try {
+    return jsonCopy(data, `the data of the error that step "${step}" threw`);
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
+
+/** A run lost its right to write: the task ended, or another run took it over. */
+export class LeaseLost extends Error {
+  override readonly name = 'LeaseLost';
+}
+
+/** The handler asks for something else than its journal has: the code changed under the task. */
+export class JournalMismatch extends ErrandError {
+  constructor(detail: string) {
+    super('internal', `the code no longer fits this task's journal: ${detail}`);
+  }
+}

@@ -1,0 +1,242 @@
+import type { JsonValue } from '../json.ts';
+import type { BeginEntry, CallKind, CallOutcome, EndEntry, JournalEntry } from '../task/journal.ts';
+import { JournalMismatch, toError } from './failures.ts';
+
+/** Something that a handler began and that has not ended. */
+export interface Call {
+  readonly entry: BeginEntry;
+  /** Whether the begin was in the journal when this run started. */
+  readonly replayed: boolean;
+  /** What the handler awaits. */
+  readonly promise: Promise<JsonValue>;
+}
+
+/** What a journal needs from the run that it belongs to. */
+export interface JournalHost {
+  /** Writes what `take` gives; resolves once it is on disk. Rejects where the run may no longer write. */
+  flush(): Promise<unknown>;
+  /** The handler was given all that was recorded; it goes on from here. */
+  caughtUp(): void;
+  /** Called before an end reaches the handler; a promise holds it back until the run may go on. */
+  resume(): Promise<void> | undefined;
+  /** Nothing is left to deliver: what happens next is up to the handler and to what is open. */
+  quiet(): void;
+  /** The handler asks for something else than the journal has. */
+  mismatch(error: JournalMismatch): void;
+}
+
+interface OpenCall extends Call {
+  /** Starts the effect, once the handler has seen all that was recorded. */
+  start(call: Call): void;
+  resolve(value: JsonValue): void;
+  reject(error: Error): void;
+}
+
+/**
+ * One sequence of begins and ends, and the pump that makes replay exact.
+ *
+ * The handler awaits promises of ours. Ends reach it one at a time, in the order of the journal,
+ * each after every begin recorded before it, and the event loop is drained in between. So the
+ * handler meets the same ends at the same points in every run, and `Promise.all`, `race` and
+ * `any` over them come out as they did the first time.
+ */
+export class Journal {
+  readonly #host: JournalHost;
+  readonly #recorded: readonly BeginEntry[];
+  readonly #ends: EndEntry[];
+  readonly #open = new Map<number, OpenCall>();
+  readonly #counts = new Map<string, number>();
+  #made = 0;
+  #delivered = 0;
+  #nextSeq: number;
+  #unwritten: JournalEntry[] = [];
+  #valuesUnwritten = false;
+  #live: boolean;
+  #pumping = false;
+  #closed = false;
+
+  constructor(entries: readonly JournalEntry[], host: JournalHost) {
+    this.#host = host;
+    this.#recorded = entries.filter((entry) => entry.type === 'begin');
+    this.#ends = entries.filter((entry) => entry.type === 'end');
+    this.#nextSeq = entries.length;
+    this.#live = this.#ends.length === 0;
+  }
+
+  /** The calls that have not ended. */
+  get calls(): Iterable<Call> {
+    return this.#open.values();
+  }
+
+  /** Whether ends wait to reach the handler, or the handler owes begins for them. */
+  get busy(): boolean {
+    return this.#pumping || this.#delivered < this.#ends.length;
+  }
+
+  /** Whether the handler was given all that was recorded before this run. */
+  get live(): boolean {
+    return this.#live;
+  }
+
+  /** Entries that are not on disk yet, for whoever writes them together with something else. */
+  take(): JournalEntry[] {
+    const entries = this.#unwritten;
+    this.#unwritten = [];
+    this.#valuesUnwritten = false;
+    return entries;
+  }
+
+  /**
+   * Begins a call. `start` is called for one that has no recorded end, and must call `end` in
+   * time. `value` is made only the first time; a replay gets what was recorded.
+   */
+  begin(kind: CallKind, name: string, start: (call: Call) => void, value?: () => JsonValue): Call {
+    const { entry, replayed } = this.#match(kind, name, value);
+    let resolve!: (value: JsonValue) => void;
+    let reject!: (error: Error) => void;
+    const promise = new Promise<JsonValue>((yes, no) => {
+      resolve = yes;
+      reject = no;
+    });
+    // A branch that lost a race may fail with nobody listening; that must not end the process.
+    promise.catch(() => undefined);
+    const call: OpenCall = { entry, replayed, promise, start, resolve, reject };
+    if (this.#closed) return call;
+    this.#open.set(entry.seq, call);
+    if (this.#live) start(call);
+    this.#pump();
+    return call;
+  }
+
+  /** Records something that is over as soon as it is begun, and gives what was recorded the first time. */
+  value(kind: CallKind, name: string, make: () => JsonValue): JsonValue {
+    const { entry, replayed } = this.#match(kind, name, make);
+    if (!replayed) this.#valuesUnwritten = true;
+    if (!this.#live) this.#pump();
+    return entry.value!;
+  }
+
+  /**
+   * Records how a call ended. It is on disk when the promise resolves, and reaches the handler
+   * after that, in its turn.
+   */
+  async end(call: Call, outcome: CallOutcome): Promise<void> {
+    if (this.#closed) return;
+    const end: EndEntry = { seq: this.#nextSeq++, type: 'end', begin: call.entry.seq, outcome };
+    this.#unwritten.push(end);
+    await this.#host.flush();
+    this.#ends.push(end);
+    this.#pump();
+  }
+
+  /** Whether an effect could use a value that a crash would forget. */
+  get holdsUnwrittenValues(): boolean {
+    return this.#valuesUnwritten;
+  }
+
+  /** The first recorded begin that the handler did not come to. */
+  get unreached(): BeginEntry | undefined {
+    return this.#recorded[this.#made];
+  }
+
+  /** What to say when the handler ended without coming to a recorded begin. */
+  unreachedError(entry: BeginEntry): JournalMismatch {
+    return new JournalMismatch(`entry ${entry.seq} is ${label(entry)}, but the handler ended before it`);
+  }
+
+  /** Takes no more: the handler ended. Gives the entries that are not on disk yet. */
+  finish(): JournalEntry[] {
+    const entries = this.take();
+    this.close();
+    return entries;
+  }
+
+  /** Whether the journal takes no more. */
+  get finished(): boolean {
+    return this.#closed;
+  }
+
+  /** Lets go: nothing is delivered or recorded any more, and what the handler awaits never settles. */
+  close(): void {
+    this.#closed = true;
+    this.#open.clear();
+    this.#unwritten = [];
+  }
+
+  #match(kind: CallKind, name: string, value?: () => JsonValue): { entry: BeginEntry; replayed: boolean } {
+    const counted = `${kind} ${name}`;
+    const ordinal = (this.#counts.get(counted) ?? 0) + 1;
+    this.#counts.set(counted, ordinal);
+    const expected = this.#closed ? undefined : this.#recorded[this.#made];
+    if (expected === undefined) return { entry: this.#append(kind, name, ordinal, value), replayed: false };
+    if (expected.kind !== kind || expected.name !== name || expected.ordinal !== ordinal) {
+      const entry: BeginEntry = { seq: -1, type: 'begin', kind, name, ordinal, value: value?.() ?? null };
+      this.#host.mismatch(
+        new JournalMismatch(`entry ${expected.seq} is ${label(expected)}, but the handler begins ${label(entry)}`),
+      );
+      this.close();
+      return { entry, replayed: true };
+    }
+    this.#made++;
+    return { entry: expected, replayed: true };
+  }
+
+  #append(kind: CallKind, name: string, ordinal: number, value?: () => JsonValue): BeginEntry {
+    const seq = this.#closed ? -1 : this.#nextSeq++;
+    const begin: BeginEntry = { seq, type: 'begin', kind, name, ordinal };
+    const entry = value === undefined ? begin : { ...begin, value: value() };
+    if (!this.#closed) this.#unwritten.push(entry);
+    return entry;
+  }
+
+  #pump(): void {
+    if (this.#pumping || this.#closed) return;
+    this.#pumping = true;
+    setImmediate(this.#turn);
+  }
+
+  /** Delivers one end, then lets the event loop drain before the next. */
+  readonly #turn = (): void => {
+    if (this.#closed) return;
+    const end = this.#ends[this.#delivered];
+    if (end === undefined) return this.#drained();
+    const owed = this.#recorded[this.#made];
+    if (owed !== undefined && owed.seq < end.seq) return this.#rest(); // begin() starts the pump again
+    const held = this.#host.resume();
+    if (held !== undefined) {
+      void held.then(() => setImmediate(this.#turn));
+      return;
+    }
+    this.#delivered++;
+    this.#deliver(end);
+    setImmediate(this.#turn);
+  };
+
+  #drained(): void {
+    this.#pumping = false;
+    if (!this.#live) {
+      this.#live = true;
+      this.#host.caughtUp();
+      for (const call of [...this.#open.values()]) call.start(call);
+    }
+    if (!this.#closed) this.#host.quiet();
+  }
+
+  #rest(): void {
+    this.#pumping = false;
+    this.#host.quiet();
+  }
+
+  #deliver(end: EndEntry): void {
+    const call = this.#open.get(end.begin);
+    this.#open.delete(end.begin);
+    if (call === undefined) return;
+    if ('value' in end.outcome) call.resolve(end.outcome.value);
+    else call.reject(toError(end.outcome.failure));
+  }
+}
+
+/** How an entry is called where a person reads of it. */
+export function label(entry: BeginEntry): string {
+  return `${entry.kind} "${entry.name}"${entry.ordinal > 1 ? ` (number ${entry.ordinal})` : ''}`;
+}

@@ -1,0 +1,28 @@
+import type { Logger } from 'pino';
+import type { Questions, TaskContext } from './context.ts';
+import type { ToolCall } from './engine.ts';
+import type { RegisteredTool } from './registry.ts';
+
+/** What the handler of a tool without tasks is given: questions, but nothing that needs a journal. */
+export function createPlainContext(tool: RegisteredTool, call: ToolCall, ask: Questions, log: Logger): TaskContext {
+  const refuse = (what: string) => (): never => {
+    throw new TypeError(
+      `${what}: tool "${tool.name}" has task: 'never', so it has no journal; use task: 'auto' or 'always'`,
+    );
+  };
+  return {
+    ...ask,
+    get id(): never {
+      return refuse('id')();
+    },
+    principal: call.principal,
+    prepared: null,
+    signal: call.signal,
+    log: log.child({ tool: tool.name }),
+    step: refuse('step'),
+    sleep: refuse('sleep'),
+    now: refuse('now'),
+    uuid: refuse('uuid'),
+    status: refuse('status'),
+  };
+}

@@ -1,0 +1,118 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { toMs } from '../duration.ts';
+import type { JsonObject, JsonValue } from '../json.ts';
+import { describeSchema } from '../schema.ts';
+import type { Questions } from './context.ts';
+import type { ListedTool } from './engine.ts';
+import type { Handler, ToolOptions } from './tool.ts';
+
+/** A tool as it was registered: checked, with its defaults filled in. Durations in ms. */
+export interface RegisteredTool {
+  readonly name: string;
+  readonly listed: ListedTool;
+  readonly inputSchema: StandardSchemaV1 | undefined;
+  readonly outputSchema: StandardSchemaV1 | undefined;
+  readonly task: 'always' | 'auto' | 'never';
+  readonly withoutTasks: 'wait' | 'refuse';
+  readonly patienceMs: number;
+  readonly deadlineMs: number;
+  readonly retentionMs: number;
+  readonly pollIntervalMs: number;
+  readonly concurrency: number | undefined;
+  readonly replay: boolean;
+  readonly version: string;
+  readonly prepare: ((args: unknown, ask: Questions) => JsonValue | Promise<JsonValue>) | undefined;
+  /** The handlers by the version of the tool; the arguments of earlier versions are not checked again. */
+  readonly handlers: ReadonlyMap<string, Handler<unknown>>;
+}
+
+/** The tools of a server, by name, in the order in which they were registered. */
+export type Registry = Map<string, RegisteredTool>;
+
+const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
+
+/** Checks the options of a tool and fills in what they leave open. Throws a `TypeError` that names the tool. */
+export function registered(
+  name: string,
+  options: ToolOptions<StandardSchemaV1 | undefined>,
+  handler: Handler<never>,
+): RegisteredTool {
+  const what = `tool "${name}"`;
+  if (!NAME.test(name)) throw new TypeError(`${what}: a name has 1 to 128 letters, digits, "_", "-" or "."`);
+  if (typeof handler !== 'function') throw new TypeError(`${what}: the third argument is its handler`);
+  const { task = 'auto', withoutTasks = 'wait', annotations, version = '1', prepare, concurrency } = options;
+  choose(what, 'task', task, ['always', 'auto', 'never']);
+  choose(what, 'withoutTasks', withoutTasks, ['wait', 'refuse']);
+  if (task === 'never' && prepare)
+    throw new TypeError(`${what}: prepare is for tools with tasks; a task: 'never' handler may ask by itself`);
+  if (task === 'never' && withoutTasks === 'refuse')
+    throw new TypeError(`${what}: task: 'never' contradicts withoutTasks: 'refuse'`);
+  if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency > 0)) {
+    throw new TypeError(`${what}: concurrency is a whole number of 1 or more`);
+  }
+  if (task === 'never' && concurrency !== undefined)
+    throw new TypeError(`${what}: concurrency limits runs of tasks; a task: 'never' tool has none`);
+  const harmless = annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+  return {
+    name,
+    listed: listed(name, what, options),
+    inputSchema: options.inputSchema,
+    outputSchema: options.outputSchema,
+    task,
+    withoutTasks,
+    patienceMs: toMs(options.patience ?? '800ms', `${what}: patience`),
+    deadlineMs: toMs(options.deadline ?? '24h', `${what}: deadline`),
+    retentionMs: toMs(options.retention ?? '24h', `${what}: retention`),
+    pollIntervalMs: toMs(options.pollInterval ?? '1s', `${what}: pollInterval`),
+    concurrency,
+    replay: options.replay ?? (handler.length >= 2 || harmless),
+    version,
+    prepare: prepare as RegisteredTool['prepare'],
+    handlers: handlersOf(what, version, handler, options),
+  };
+}
+
+function choose(what: string, option: string, value: string, choices: readonly string[]): void {
+  if (!choices.includes(value))
+    throw new TypeError(`${what}: ${option} is "${value}"; it must be ${choices.join(', ')}`);
+}
+
+function handlersOf(
+  what: string,
+  version: string,
+  handler: Handler<never>,
+  { previous = [] }: ToolOptions<StandardSchemaV1 | undefined>,
+): ReadonlyMap<string, Handler<unknown>> {
+  const handlers = new Map([[version, handler as Handler<unknown>]]);
+  for (const earlier of previous) {
+    if (handlers.has(earlier.version)) throw new TypeError(`${what}: version "${earlier.version}" is there twice`);
+    handlers.set(earlier.version, earlier.handler);
+  }
+  return handlers;
+}
+
+function listed(name: string, what: string, options: ToolOptions<StandardSchemaV1 | undefined>): ListedTool {
+  const { title, description, inputSchema, outputSchema, annotations, icons, _meta } = options;
+  return {
+    name,
+    ...(title === undefined ? {} : { title }),
+    ...(description === undefined ? {} : { description }),
+    inputSchema: inputSchema ? objectSchema(inputSchema, 'input', `${what}: inputSchema`) : { type: 'object' },
+    ...(outputSchema === undefined
+      ? {}
+      : { outputSchema: describeSchema(outputSchema, 'output', `${what}: outputSchema`) }),
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(icons === undefined ? {} : { icons }),
+    ...(_meta === undefined ? {} : { _meta }),
+  };
+}
+
+/** Arguments are always an object, so their schema must describe one. */
+function objectSchema(schema: StandardSchemaV1, side: 'input', what: string): JsonObject {
+  const described = describeSchema(schema, side, what);
+  if (described['type'] !== 'object')
+    throw new TypeError(
+      `${what}: arguments are an object, but this describes ${JSON.stringify(described['type'] ?? 'something else')}`,
+    );
+  return described;
+}

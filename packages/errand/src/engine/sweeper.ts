@@ -1,0 +1,76 @@
+import type { Logger } from 'pino';
+import { ERRORS } from '../errors.ts';
+import type { Store } from '../store.ts';
+import { isTerminal, type Task } from '../task/task.ts';
+import { finish } from '../task/transitions.ts';
+import { setAlarm } from './alarm.ts';
+
+/** How often the store is asked which tasks are over time, in ms. */
+const SWEEP_EVERY = 1000;
+/** How many tasks are dealt with in one commit. */
+const BATCH = 500;
+
+/**
+ * Keeps the clocks of all tasks: ends what has not ended by its deadline, and removes what has
+ * outlived its retention. Returns how to stop.
+ */
+export function startSweeper(store: Store, log: Logger): () => void {
+  let sweeping = false;
+  const alarms = new Map<string, () => void>();
+
+  async function sweep(): Promise<void> {
+    if (sweeping) return;
+    sweeping = true;
+    try {
+      let overdue: string[];
+      do {
+        overdue = await store.overdue(store.now(), BATCH);
+        await Promise.all(overdue.map((id) => endOverdue(store, id)));
+      } while (overdue.length === BATCH);
+      while ((await store.expire(store.now(), BATCH)) === BATCH);
+    } catch (error) {
+      log.error({ err: error }, 'cannot sweep tasks that are over time; trying again');
+    } finally {
+      sweeping = false;
+    }
+  }
+
+  // A deadline that comes before the next sweep gets a timer of its own.
+  const unsubscribe = store.subscribe((task) => {
+    if (isTerminal(task)) return disarm(task.id);
+    if (alarms.has(task.id) || task.deadlineAt - store.now() > SWEEP_EVERY) return;
+    alarms.set(
+      task.id,
+      setAlarm(
+        task.deadlineAt,
+        () => store.now(),
+        () => {
+          alarms.delete(task.id);
+          void sweep();
+        },
+      ),
+    );
+  });
+
+  function disarm(id: string): void {
+    alarms.get(id)?.();
+    alarms.delete(id);
+  }
+
+  const sweeps = setInterval(() => void sweep(), SWEEP_EVERY).unref();
+  void sweep();
+  return () => {
+    clearInterval(sweeps);
+    unsubscribe();
+    for (const id of [...alarms.keys()]) disarm(id);
+  };
+}
+
+async function endOverdue(store: Store, id: string): Promise<void> {
+  await store.change(id, (task: Task) => {
+    if (task.deadlineAt > store.now()) return undefined;
+    const message = `the deadline passed (${new Date(task.deadlineAt).toISOString()}) before the work ended`;
+    const next = finish(task, { kind: 'error', error: { code: ERRORS.deadline.code, message } }, store.now());
+    return next === task ? undefined : { task: next };
+  });
+}

@@ -1,0 +1,31 @@
+import type { Task, TaskOutcome } from './task/task.ts';
+
+/**
+ * How a call that had no task yet came out: it ended, or it was written down as a task and goes
+ * on as one.
+ */
+export type AttemptOutcome =
+  { readonly kind: 'ended'; readonly outcome: TaskOutcome } | { readonly kind: 'task'; readonly task: Task };
+
+/** A call that runs before there is a task, with its journal in memory. */
+export interface Attempt {
+  /** Rejects only where the task could not be written. */
+  readonly outcome: Promise<AttemptOutcome>;
+  /** Writes the task and its journal down now, if the call still runs. */
+  persist(): void;
+  /** Ends the call without a trace, unless it is a task by now. */
+  abandon(): void;
+}
+
+/** What runs handlers durably. It learns of tasks from the store that it was made for. */
+export interface Executor {
+  /** Takes up what is due, and goes on doing so. */
+  start(): Promise<void>;
+  /**
+   * Runs a call whose task is not written yet. It becomes a task when it asks, and, where
+   * `sleepPersists`, when it sleeps: nothing was promised before that.
+   */
+  attempt(task: Task, options: { readonly sleepPersists: boolean }): Attempt;
+  /** Begins nothing more, and waits for running steps: `graceMs` at most. */
+  close(graceMs: number): Promise<void>;
+}

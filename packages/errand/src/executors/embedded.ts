@@ -1,0 +1,266 @@
+import type { Logger } from 'pino';
+import { setAlarm } from '../engine/alarm.ts';
+import type { Registry, RegisteredTool } from '../engine/registry.ts';
+import { ErrandError } from '../errors.ts';
+import type { Attempt, AttemptOutcome, Executor } from '../executor.ts';
+import { check, issuesText } from '../schema.ts';
+import type { Store } from '../store.ts';
+import { isTerminal, type Task } from '../task/task.ts';
+import { began, finish, hold, release } from '../task/transitions.ts';
+import { installContainment } from './embedded/containment.ts';
+import { Place } from './embedded/place.ts';
+import { TaskRecord } from './embedded/record.ts';
+import { EmbeddedRun, type RunEnd } from './embedded/run.ts';
+import { Slots } from './slots.ts';
+
+/** How often the store is asked for what no notification told of, in ms. */
+const SCAN_EVERY = 1000;
+/** How far back a scan looks, for what was committed later than it was decided, in ms. */
+const SCAN_OVERLAP = 10_000;
+/** A replay that costs less than a tenth of this needs no rest before the next one, in ms. */
+const LEAST_REST = 50;
+/** How long after a failure of the store a run is tried again, in ms. */
+const RETRY_AFTER = 1000;
+
+export interface EmbeddedOptions {
+  readonly store: Store;
+  readonly tools: Registry;
+  /** How many runs may be busy at once. */
+  readonly concurrency: number;
+  readonly log: Logger;
+}
+
+/** Runs handlers in this process, with their journals in the store. */
+export function embedded(options: EmbeddedOptions): Executor {
+  return new EmbeddedExecutor(options);
+}
+
+/** What is known of a task that this process runs or is about to run. */
+interface Running {
+  readonly place: Place;
+  run?: EmbeddedRun;
+  record?: TaskRecord;
+  /** What was heard of the task before there was a record. */
+  heard?: Task;
+}
+
+class EmbeddedExecutor implements Executor {
+  readonly #store: Store;
+  readonly #tools: Registry;
+  readonly #log: Logger;
+  readonly #slots: Slots;
+  readonly #running = new Map<string, Running>();
+  /** Until when tasks whose replay is slow are left alone, so that many wakes cost few replays. */
+  readonly #resting = new Map<string, number>();
+  readonly #stops: (() => void)[] = [];
+  #scannedUntil = -Infinity;
+  #scanning = false;
+  #closed = false;
+
+  constructor({ store, tools, concurrency, log }: EmbeddedOptions) {
+    this.#store = store;
+    this.#tools = tools;
+    this.#log = log;
+    this.#slots = new Slots(concurrency, (tool) => tools.get(tool)?.concurrency ?? Infinity);
+  }
+
+  async start(): Promise<void> {
+    this.#stops.push(installContainment());
+    // New code may fit what the code before could not go on with.
+    for (const id of await this.#store.held()) {
+      await this.#store.change(id, (task) => changed(task, release(task, this.#store.now())));
+    }
+    this.#stops.push(this.#store.subscribe((task) => this.#onTask(task)));
+    await this.#scan();
+    const scans = setInterval(() => void this.#scan(), SCAN_EVERY).unref();
+    this.#stops.push(() => clearInterval(scans));
+  }
+
+  attempt(task: Task, { sleepPersists }: { readonly sleepPersists: boolean }): Attempt {
+    let settle!: (outcome: AttemptOutcome | Promise<AttemptOutcome>) => void;
+    const outcome = new Promise<AttemptOutcome>((resolve) => (settle = resolve));
+    const record = new TaskRecord(this.#store, task, {
+      sleepPersists,
+      onPersist: (created) => settle(created.then((task) => ({ kind: 'task', task }))),
+    });
+    const running: Running = { place: new Place(this.#slots, task.tool), record };
+    this.#running.set(task.id, running);
+    const onEnd = (end: RunEnd): void => {
+      if (record.written) return this.#onEnd(task.id, task.tool, end);
+      this.#forget(task.id);
+      if (end.kind === 'ended') settle({ kind: 'ended', outcome: end.outcome });
+      else settle(Promise.reject(end.kind === 'abandoned' ? (end.cause as Error) : this.#takenBack()));
+    };
+    const begin = async (): Promise<void> => {
+      await running.place.take();
+      if (!record.written) await this.#run(running, record, [], onEnd);
+    };
+    begin().catch((error: unknown) => settle(Promise.reject(error as Error)));
+    return {
+      outcome,
+      persist: () => {
+        record.persist('patience', () => running.run?.journal.take() ?? []);
+        // It has not begun: from here on it queues as a task like any other.
+        if (running.run === undefined) this.#forget(task.id);
+      },
+      abandon: () => {
+        if (record.written) return;
+        running.run?.stop();
+        this.#forget(task.id);
+        settle(Promise.reject(this.#takenBack()));
+      },
+    };
+  }
+
+  async close(graceMs: number): Promise<void> {
+    this.#closed = true;
+    const deadline = Date.now() + graceMs;
+    while (this.#steppingRuns() > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+    for (const { run, place } of [...this.#running.values()]) {
+      run?.stop();
+      place.leave();
+    }
+    this.#running.clear();
+    for (const stop of this.#stops) stop();
+  }
+
+  #steppingRuns(): number {
+    return [...this.#running.values()].filter(({ run }) => run?.stepping).length;
+  }
+
+  #onTask(task: Task): void {
+    const running = this.#running.get(task.id);
+    if (running?.record !== undefined) return running.record.observe(task);
+    if (running !== undefined) running.heard = task;
+    if (isTerminal(task)) {
+      this.#resting.delete(task.id);
+      return this.#forget(task.id);
+    }
+    if (task.wakeAt === undefined) return;
+    const due = Math.max(task.wakeAt, this.#resting.get(task.id) ?? 0);
+    if (due <= this.#store.now()) this.#resting.delete(task.id);
+    // What is due later than the next scan is found by a scan.
+    if (due - this.#store.now() < 2 * SCAN_EVERY) this.#enqueueAt(due, task.id, task.tool);
+  }
+
+  async #scan(): Promise<void> {
+    if (this.#scanning || this.#closed) return;
+    this.#scanning = true;
+    try {
+      const until = this.#store.now();
+      for (const { id } of await this.#store.due(this.#scannedUntil - SCAN_OVERLAP, until)) {
+        if (this.#running.has(id)) continue;
+        const task = await this.#store.read(id);
+        if (task !== undefined) this.#onTask(task);
+      }
+      this.#scannedUntil = until;
+    } catch (error) {
+      this.#log.error({ err: error }, 'cannot read which tasks are due; trying again');
+    } finally {
+      this.#scanning = false;
+    }
+  }
+
+  #enqueueAt(time: number, id: string, tool: string): void {
+    if (time <= this.#store.now()) return this.#enqueue(id, tool);
+    setAlarm(
+      time,
+      () => this.#store.now(),
+      () => this.#enqueue(id, tool),
+    );
+  }
+
+  #enqueue(id: string, tool: string): void {
+    if (this.#closed || this.#running.has(id)) return;
+    const running: Running = { place: new Place(this.#slots, tool) };
+    this.#running.set(id, running);
+    this.#begin(id, running).catch((error: unknown) => this.#onEnd(id, tool, { kind: 'abandoned', cause: error }));
+  }
+
+  async #begin(id: string, running: Running): Promise<void> {
+    await running.place.take();
+    const task = await this.#store.read(id);
+    if (task === undefined || isTerminal(task) || task.wakeAt === undefined || task.wakeAt > this.#store.now()) {
+      return this.#forget(id);
+    }
+    running.record = new TaskRecord(this.#store, task);
+    if (running.heard !== undefined) running.record.observe(running.heard);
+    const entries = await this.#store.journal(id);
+    await this.#run(running, running.record, entries, (end) => this.#onEnd(id, task.tool, end));
+  }
+
+  /** Finds the handler that fits a task, and starts it. */
+  async #run(
+    running: Running,
+    record: TaskRecord,
+    entries: Awaited<ReturnType<Store['journal']>>,
+    onEnd: (end: RunEnd) => void,
+  ): Promise<void> {
+    const { task } = record;
+    const setAside = async (reason: string): Promise<void> => {
+      this.#log.error({ task: task.id, tool: task.tool }, reason);
+      await record.write((current, now) => hold(current, reason, now), []);
+      this.#forget(task.id);
+    };
+    const tool = this.#tools.get(task.tool);
+    if (tool === undefined) return setAside(`no tool "${task.tool}" is registered here`);
+    const handler = tool.handlers.get(task.toolVersion);
+    if (handler === undefined)
+      return setAside(`no version "${task.toolVersion}" of tool "${task.tool}" is registered here`);
+    const args = await argumentsFor(tool, task);
+    if ('issues' in args)
+      return setAside(`the task's arguments do not fit tool "${task.tool}" any more: ${issuesText(args.issues)}`);
+    if (!tool.replay) {
+      if (task.runs > 0) return this.#interrupted(record);
+      await record.write(began, []);
+    }
+    if (this.#closed) return;
+    const place = running.place;
+    const run = new EmbeddedRun({ record, entries, tool, handler, args: args.value, place, log: this.#log, onEnd });
+    running.run = run;
+    run.start();
+  }
+
+  async #interrupted(record: TaskRecord): Promise<void> {
+    const message = `the server was interrupted while tool "${record.task.tool}" ran, and the tool cannot be run again`;
+    const { code } = new ErrandError('interrupted', message);
+    await record.write((task, now) => finish(task, { kind: 'error', error: { code, message } }, now), []);
+    this.#forget(record.task.id);
+  }
+
+  #onEnd(id: string, tool: string, end: RunEnd): void {
+    const running = this.#running.get(id);
+    this.#forget(id);
+    if (this.#closed) return;
+    if (end.kind === 'abandoned') {
+      this.#log.error({ task: id, tool, err: end.cause }, 'a run could not go on; it will be tried again');
+      this.#enqueueAt(this.#store.now() + RETRY_AFTER, id, tool);
+    }
+    if (end.kind === 'parked') {
+      const rest = 10 * (running?.run?.replayMs ?? 0);
+      if (rest > LEAST_REST) this.#resting.set(id, this.#store.now() + rest);
+      this.#onTask(running!.record!.task); // an answer may have come while it was let go of
+    }
+  }
+
+  #takenBack(): ErrandError {
+    return this.#closed
+      ? new ErrandError('draining', 'the server is shutting down')
+      : new ErrandError('internal', 'the call was taken back');
+  }
+
+  #forget(id: string): void {
+    this.#running.get(id)?.place.leave();
+    this.#running.delete(id);
+  }
+}
+
+function changed(before: Task, after: Task): { task: Task } | undefined {
+  return after === before ? undefined : { task: after };
+}
+
+/** The arguments as the handler takes them; those of an earlier version pass as they are. */
+async function argumentsFor(tool: RegisteredTool, task: Task): ReturnType<typeof check> {
+  if (tool.inputSchema === undefined || task.toolVersion !== tool.version) return { value: task.arguments };
+  return check(tool.inputSchema, task.arguments);
+}

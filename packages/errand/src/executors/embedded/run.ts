@@ -1,0 +1,221 @@
+import type { Logger } from 'pino';
+import { setAlarm } from '../../engine/alarm.ts';
+import { LeaseLost, type JournalMismatch } from '../../engine/failures.ts';
+import { Journal, type JournalHost } from '../../engine/journal.ts';
+import type { RegisteredTool } from '../../engine/registry.ts';
+import { toOutcome, toResult } from '../../engine/results.ts';
+import type { Run } from '../../engine/run.ts';
+import { createTaskContext } from '../../engine/task-context.ts';
+import type { Handler } from '../../engine/tool.ts';
+import type { JournalEntry } from '../../task/journal.ts';
+import { isTerminal, type Task, type TaskOutcome } from '../../task/task.ts';
+import { finish, hold, park } from '../../task/transitions.ts';
+import { contain } from './containment.ts';
+import type { Place } from './place.ts';
+import type { TaskRecord } from './record.ts';
+
+/** How long a run that only waits stays in memory, in ms. */
+const PARK_AFTER = 1000;
+
+/** How a run came to its end. */
+export type RunEnd =
+  /** The handler ended; the outcome is on disk if there is a task. */
+  | { readonly kind: 'ended'; readonly outcome: TaskOutcome }
+  /** It waits, and was let go of. */
+  | { readonly kind: 'parked' }
+  /** The task ended without it, or is held. */
+  | { readonly kind: 'stopped' }
+  /** It could not go on; the task is as it was, and must be run again. */
+  | { readonly kind: 'abandoned'; readonly cause: unknown };
+
+export interface RunParts {
+  readonly record: TaskRecord;
+  readonly entries: readonly JournalEntry[];
+  readonly tool: RegisteredTool;
+  readonly handler: Handler<unknown>;
+  readonly args: unknown;
+  /** A slot that the run holds when it starts. */
+  readonly place: Place;
+  readonly log: Logger;
+  readonly onEnd: (end: RunEnd) => void;
+}
+
+/** One execution of a handler in this process. */
+export class EmbeddedRun implements Run, JournalHost {
+  readonly journal: Journal;
+  readonly log: Logger;
+  readonly #parts: RunParts;
+  readonly #controller = new AbortController();
+  readonly #alarms = new Set<() => void>();
+  readonly #startedAt = performance.now();
+  #parking: NodeJS.Timeout | undefined;
+  #over = false;
+  /** How long the replay took, in ms. */
+  replayMs = 0;
+
+  constructor(parts: RunParts) {
+    this.#parts = parts;
+    this.journal = new Journal(parts.entries, this);
+    this.log = parts.log.child({ tool: parts.tool.name, task: parts.record.task.id });
+    if (!this.journal.live) this.log.level = 'silent'; // what was logged before a crash is not logged again
+    parts.record.onTask((task) => {
+      if (isTerminal(task)) this.#end({ kind: 'stopped' });
+    });
+  }
+
+  get task(): Task {
+    return this.#parts.record.task;
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  now(): number {
+    return this.#parts.record.now();
+  }
+
+  /** Starts the handler. */
+  start(): void {
+    contain({ crash: (error) => this.#crash(error) }, () => void this.#handle());
+  }
+
+  async #handle(): Promise<void> {
+    const { tool, handler, args } = this.#parts;
+    try {
+      const result = await toResult(tool, await handler(args, createTaskContext(this)));
+      await this.#finish({ kind: 'result', result });
+    } catch (error) {
+      await this.#crash(error);
+    }
+  }
+
+  async #crash(error: unknown): Promise<void> {
+    if (this.#over) return;
+    this.log.warn({ err: error }, 'the handler threw');
+    await this.#finish(toOutcome(error));
+  }
+
+  async #finish(outcome: TaskOutcome): Promise<void> {
+    if (this.#over || this.journal.finished) return;
+    const { unreached } = this.journal;
+    if (unreached !== undefined) return this.mismatch(this.journal.unreachedError(unreached));
+    try {
+      const entries = this.journal.finish();
+      await this.#parts.record.write((task, now) => finish(task, outcome, now), entries);
+      this.#end({ kind: 'ended', outcome });
+    } catch (error) {
+      this.abandon(error);
+    }
+  }
+
+  write(transition: (task: Task, now: number) => Task): Promise<Task> {
+    return this.#parts.record.write(transition, this.journal.take());
+  }
+
+  async flush(): Promise<void> {
+    await this.write((task) => task);
+  }
+
+  persist(cause: 'input' | 'sleep'): void {
+    this.#parts.record.persist(cause, () => this.journal.take());
+  }
+
+  at(time: number, action: () => void): () => void {
+    const stop = setAlarm(
+      time,
+      () => this.now(),
+      () => {
+        this.#alarms.delete(stop);
+        if (!this.#over) action();
+      },
+    );
+    this.#alarms.add(stop);
+    return () => {
+      stop();
+      this.#alarms.delete(stop);
+    };
+  }
+
+  onTask(listener: (task: Task) => void): () => void {
+    return this.#parts.record.onTask(listener);
+  }
+
+  readonly abandon = (cause: unknown): void => {
+    this.#end(cause instanceof LeaseLost ? { kind: 'stopped' } : { kind: 'abandoned', cause });
+  };
+
+  /** Ends the run from outside, without a trace in the task. */
+  stop(): void {
+    this.#end({ kind: 'stopped' });
+  }
+
+  /** Whether a step runs that a drain should wait for. */
+  get stepping(): boolean {
+    return [...this.journal.calls].some(({ entry }) => entry.kind === 'step');
+  }
+
+  // What the journal asks of its run
+
+  caughtUp(): void {
+    this.replayMs = performance.now() - this.#startedAt;
+    this.log.level = this.#parts.log.level;
+  }
+
+  resume(): Promise<void> | undefined {
+    clearTimeout(this.#parking);
+    return this.#parts.place.take();
+  }
+
+  quiet(): void {
+    clearTimeout(this.#parking);
+    if (this.#over || this.journal.busy || !this.journal.live) return;
+    const calls = [...this.journal.calls];
+    if (calls.length === 0) return;
+    if (calls.some(({ entry }) => entry.kind !== 'input' && entry.kind !== 'sleep')) {
+      void this.#parts.place.take();
+      return;
+    }
+    this.#parts.place.leave(); // a run that waits holds no slot
+    if (this.#parts.record.written) this.#parking = setTimeout(() => void this.#park(), PARK_AFTER).unref();
+  }
+
+  mismatch(error: JournalMismatch): void {
+    if (this.#over) return;
+    this.log.level = this.#parts.log.level;
+    this.log.error(error.message);
+    this.journal.close();
+    this.#parts.record
+      .write((task, now) => hold(task, error.message, now), [])
+      .then(() => this.#end({ kind: 'stopped' }), this.abandon);
+  }
+
+  async #park(): Promise<void> {
+    const calls = [...this.journal.calls].map(({ entry }) => entry);
+    const times = calls.map(({ value }) => value).filter((value) => typeof value === 'number');
+    const keys = calls.filter(({ kind }) => kind === 'input').map(({ name }) => name);
+    let parked = false;
+    try {
+      await this.write((task) => {
+        parked = keys.every((key) => task.inputs[key]?.state === 'open');
+        return parked ? park(task, times.length === 0 ? undefined : Math.min(...times)) : task;
+      });
+      if (parked) this.#end({ kind: 'parked' });
+    } catch (error) {
+      this.abandon(error);
+    }
+  }
+
+  #end(end: RunEnd): void {
+    if (this.#over) return;
+    this.#over = true;
+    this.journal.close();
+    clearTimeout(this.#parking);
+    for (const stop of this.#alarms) stop();
+    this.#parts.record.close();
+    this.#parts.place.leave();
+    if (end.kind !== 'ended' && end.kind !== 'parked')
+      this.#controller.abort(new DOMException('the task ended', 'AbortError'));
+    this.#parts.onEnd(end);
+  }
+}

@@ -1,0 +1,31 @@
+export { createErrand } from './errand.ts';
+export type { Errand, ErrandOptions, FetchFacts } from './errand.ts';
+export type { Duration } from './duration.ts';
+export type {
+  ElicitAnswer,
+  ElicitForm,
+  ElicitUrl,
+  InputOptions,
+  Questions,
+  RetryPolicy,
+  Root,
+  SampleAnswer,
+  SampleRequest,
+  StepContext,
+  StepOptions,
+  TaskContext,
+} from './engine/context.ts';
+export { InputTimeout, InputWithdrawn, StepError, StepUnknown } from './engine/failures.ts';
+export type { Handler, HandlerResult, PreviousVersion, ToolOptions } from './engine/tool.ts';
+export { ErrandError, ERRORS, RpcError } from './errors.ts';
+export type { ErrorName } from './errors.ts';
+export type { JsonObject, JsonValue } from './json.ts';
+export { jsonSchema } from './schema.ts';
+export type { HttpOptions, HttpServing } from './serve/http.ts';
+export type { StdioOptions, StdioServing } from './serve/stdio.ts';
+export type { Change, Decide, Due, Store, StoreListener } from './store.ts';
+export { memory } from './stores/memory.ts';
+export { ANONYMOUS, LOCAL } from './task/principal.ts';
+export type { Principal } from './task/principal.ts';
+export type { InputKind } from './task/input.ts';
+export type { Task, TaskError, TaskOutcome, TaskStatus, ToolResult } from './task/task.ts';

@@ -1,0 +1,79 @@
+import { Validator, type Schema } from '@cfworker/json-schema';
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
+import { isObject, type JsonObject } from './json.ts';
+
+/** What a schema found wrong: where (`address.zip`, empty for the whole) and what. */
+export interface Issue {
+  readonly path: string;
+  readonly message: string;
+}
+
+export type Checked<T> = { readonly value: T } | { readonly issues: readonly Issue[] };
+
+/** Checks a value by any Standard Schema. */
+export async function check<S extends StandardSchemaV1>(
+  schema: S,
+  value: unknown,
+): Promise<Checked<StandardSchemaV1.InferOutput<S>>> {
+  const result = await schema['~standard'].validate(value);
+  if (result.issues === undefined) return { value: result.value as StandardSchemaV1.InferOutput<S> };
+  return { issues: result.issues.map(({ path, message }) => ({ path: pathOf(path), message })) };
+}
+
+/** Checks a value by a JSON Schema (2020-12). */
+export function checkJson(schema: JsonObject, value: unknown): Checked<unknown> {
+  const { valid, errors } = new Validator(schema as Schema, '2020-12', false).validate(value);
+  if (valid) return { value };
+  // The validator also reports every place around a wrong one; only the innermost are to be mended.
+  const innermost = errors.filter(
+    (error) => !errors.some((other) => other.instanceLocation.startsWith(`${error.instanceLocation}/`)),
+  );
+  return {
+    issues: innermost.map(({ instanceLocation, error }) => ({
+      path: instanceLocation.replace(/^#\/?/, '').replaceAll('/', '.'),
+      message: error,
+    })),
+  };
+}
+
+/** All issues in one line. */
+export function issuesText(issues: readonly Issue[]): string {
+  return issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+}
+
+/**
+ * A schema as JSON Schema, for clients to read. Throws a `TypeError` that names `what` where the
+ * schema cannot describe itself.
+ */
+export function describeSchema(schema: StandardSchemaV1, side: 'input' | 'output', what: string): JsonObject {
+  const standard = schema['~standard'] as Partial<StandardJSONSchemaV1.Props> | undefined;
+  if (standard?.jsonSchema === undefined) {
+    const how =
+      'zod 4 and ArkType can; for Valibot wrap it in toStandardJsonSchema; for a plain JSON Schema use jsonSchema()';
+    throw new TypeError(`${what}: the schema cannot describe itself as JSON Schema (${how})`);
+  }
+  return standard.jsonSchema[side]({ target: 'draft-2020-12' }) as JsonObject;
+}
+
+/** A Standard Schema from a JSON Schema (2020-12), for tools that have no other. */
+export function jsonSchema<T = JsonObject>(schema: JsonObject): StandardSchemaV1<T> & StandardJSONSchemaV1<T> {
+  const validator = new Validator(schema as Schema, '2020-12', false);
+  return {
+    '~standard': {
+      version: 1,
+      vendor: 'errand',
+      validate(value) {
+        if (validator.validate(value).valid) return { value: value as T };
+        const checked = checkJson(schema, value) as { issues: readonly Issue[] };
+        return {
+          issues: checked.issues.map(({ path, message }) => ({ path: path === '' ? [] : path.split('.'), message })),
+        };
+      },
+      jsonSchema: { input: () => schema, output: () => schema },
+    },
+  };
+}
+
+function pathOf(path: StandardSchemaV1.Issue['path']): string {
+  return (path ?? []).map((segment) => String(isObject(segment) ? segment['key'] : segment)).join('.');
+}

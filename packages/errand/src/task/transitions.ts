@@ -1,0 +1,166 @@
+import type { JsonObject, JsonValue } from '../json.ts';
+import type { Input, InputCapabilities, InputRequest, InputResponse } from './input.ts';
+import { isTerminal, type Progress, type Task, type TaskOutcome } from './task.ts';
+
+/*
+ * The one state machine. Each function takes a task and gives the next one, or the very same
+ * object where nothing changes: so terminal states absorb, and a repeated command is harmless.
+ */
+
+/** What a task begins with. Durations in ms. */
+export interface NewTask {
+  readonly id: string;
+  readonly principal: string;
+  readonly tool: string;
+  readonly toolVersion: string;
+  readonly arguments: JsonObject;
+  readonly prepared?: JsonValue;
+  readonly seed: string;
+  readonly capabilities: InputCapabilities;
+  readonly deadlineMs: number;
+  readonly retentionMs: number;
+  readonly pollIntervalMs: number;
+}
+
+/** A task as it is at its creation: working, and due for a run. */
+export function created(task: NewTask, now: number): Task {
+  const { deadlineMs, retentionMs, ...rest } = task;
+  return {
+    ...rest,
+    version: 1,
+    status: 'working',
+    inputs: {},
+    createdAt: now,
+    lastUpdatedAt: now,
+    deadlineAt: now + deadlineMs,
+    expiresAt: now + deadlineMs + retentionMs,
+    epoch: 0,
+    wakeAt: now,
+    runs: 0,
+  };
+}
+
+/** Puts a question. Its key must be new: a key is used once in a task's life (E-7). */
+export function ask(task: Task, key: string, request: InputRequest, now: number): Task {
+  if (isTerminal(task)) return task;
+  if (Object.hasOwn(task.inputs, key)) throw new TypeError(`the input key "${key}" was used before in this task`);
+  return withInputs(task, { ...task.inputs, [key]: { request, state: 'open' } }, now);
+}
+
+/**
+ * Takes answers. The first answer to an open key wins; answers to unknown, answered and
+ * withdrawn keys are ignored (E-8). The task is due at once, so that a run takes the answer up.
+ */
+export function answer(task: Task, responses: Readonly<Record<string, InputResponse>>, now: number): Task {
+  if (isTerminal(task)) return task;
+  const fresh = Object.entries(responses).filter(([key]) => isOpen(task, key));
+  if (fresh.length === 0) return task;
+  const answered = fresh.map(([key, response]): [string, Input] => [
+    key,
+    { request: task.inputs[key]!.request, state: 'answered', response },
+  ]);
+  return { ...withInputs(task, { ...task.inputs, ...Object.fromEntries(answered) }, now), wakeAt: now };
+}
+
+/** Takes a question back, unless it was answered. */
+export function withdraw(task: Task, key: string, now: number): Task {
+  if (isTerminal(task) || !isOpen(task, key)) return task;
+  return withInputs(task, { ...task.inputs, [key]: { request: task.inputs[key]!.request, state: 'withdrawn' } }, now);
+}
+
+/** Shows a text to whoever looks at the task. */
+export function describe(task: Task, statusMessage: string, now: number): Task {
+  if (isTerminal(task) || task.statusMessage === statusMessage) return task;
+  return touched({ ...task, statusMessage }, now);
+}
+
+/** Moves progress on; neither number ever falls (P-2). */
+export function progress(task: Task, next: Progress, now: number): Task {
+  if (isTerminal(task)) return task;
+  const before = task.progress;
+  const total = Math.max(next.total ?? -Infinity, before?.total ?? -Infinity);
+  const done = Math.max(next.done, before?.done ?? -Infinity);
+  if (before !== undefined && before.done === done && (before.total ?? -Infinity) === total) return task;
+  return touched({ ...task, progress: total === -Infinity ? { done } : { done, total } }, now);
+}
+
+/** Ends a task with the outcome of its work. Open questions are withdrawn. */
+export function finish(task: Task, outcome: TaskOutcome, now: number): Task {
+  if (isTerminal(task)) return task;
+  const failed = outcome.kind === 'error';
+  const { statusMessage: _, ...rest } = ended(task, now);
+  return {
+    ...rest,
+    status: failed ? 'failed' : 'completed',
+    outcome,
+    ...(failed ? { statusMessage: outcome.error.message } : keptMessage(task)),
+  };
+}
+
+/** Ends a task because nobody wants it any more. */
+export function cancel(task: Task, now: number): Task {
+  if (isTerminal(task)) return task;
+  return { ...ended(task, now), status: 'cancelled' };
+}
+
+/** Sets a task aside because no code here fits it; it still reads as working. */
+export function hold(task: Task, reason: string, now: number): Task {
+  if (isTerminal(task)) return task;
+  const { wakeAt: _, ...rest } = describe(task, reason, now);
+  return { ...rest, held: reason };
+}
+
+/** Makes a held task due again. */
+export function release(task: Task, now: number): Task {
+  if (isTerminal(task) || task.held === undefined) return task;
+  const { held: _, ...rest } = task;
+  return { ...rest, wakeAt: now };
+}
+
+/** Lets go of a waiting run: only `wakeAt`, or an answer, moves the task on. No client sees this. */
+export function park(task: Task, wakeAt: number | undefined): Task {
+  if (isTerminal(task)) return task;
+  const { wakeAt: _, ...rest } = task;
+  return wakeAt === undefined ? rest : { ...rest, wakeAt };
+}
+
+/** Counts a run that begins, for tools whose runs are not replayed. */
+export function began(task: Task): Task {
+  return isTerminal(task) ? task : { ...task, runs: task.runs + 1 };
+}
+
+/** Whether a question waits for its answer. */
+export function isOpen(task: Task, key: string): boolean {
+  return Object.hasOwn(task.inputs, key) && task.inputs[key]!.state === 'open';
+}
+
+/** All questions that wait for an answer. */
+export function openInputs(task: Task): Record<string, InputRequest> {
+  return Object.fromEntries(
+    Object.entries(task.inputs).flatMap(([key, input]) => (input.state === 'open' ? [[key, input.request]] : [])),
+  );
+}
+
+function withInputs(task: Task, inputs: Readonly<Record<string, Input>>, now: number): Task {
+  const open = Object.values(inputs).some((input) => input.state === 'open');
+  return touched({ ...task, inputs, status: open ? 'input_required' : 'working' }, now);
+}
+
+function ended(task: Task, now: number): Task {
+  const { wakeAt: _wake, held: _held, ...rest } = task;
+  const inputs = Object.fromEntries(
+    Object.entries(task.inputs).map(([key, input]): [string, Input] => [
+      key,
+      input.state === 'open' ? { request: input.request, state: 'withdrawn' } : input,
+    ]),
+  );
+  return touched({ ...rest, inputs, epoch: task.epoch + 1 }, now);
+}
+
+function keptMessage(task: Task): { statusMessage?: string } {
+  return task.statusMessage === undefined || task.held !== undefined ? {} : { statusMessage: task.statusMessage };
+}
+
+function touched(task: Task, now: number): Task {
+  return { ...task, lastUpdatedAt: Math.max(task.lastUpdatedAt, now) };
+}
