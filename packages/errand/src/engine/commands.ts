@@ -77,7 +77,7 @@ export function createTaskCommands(store: Store): TaskCommands {
         };
         const giveUp = (): void => {
           stop();
-          reject(signal.reason as Error);
+          reject(signal.reason);
         };
         const unwatch = watch(taskId, settle);
         const stop = (): void => {

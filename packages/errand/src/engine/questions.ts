@@ -1,4 +1,3 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { toMs, type Duration } from '../duration.ts';
 import { isObject, jsonCopy, type JsonObject, type JsonValue } from '../json.ts';
 import { check, describeSchema, issuesText } from '../schema.ts';

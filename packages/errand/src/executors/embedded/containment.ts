@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import { inspect } from 'node:util';
 
 /** Who pays for an error that nobody caught. */
 export interface Contained {
@@ -43,7 +44,7 @@ function onException(error: unknown): void {
   if (contained !== undefined) {
     contained.crash(error);
   } else if (process.listenerCount('uncaughtException') === 1) {
-    console.error('Uncaught', error);
+    process.stderr.write(`Uncaught ${inspect(error)}\n`);
     process.exit(1);
   }
 }
