@@ -111,7 +111,12 @@ export function createCalling({
     const stop = onAbort(call.signal, attempt.abandon);
     try {
       const came = await attempt.outcome;
-      return came.kind === 'ended' ? plain(came.outcome) : await onceItAsksOrEnds(call, came.task.id);
+      if (came.kind === 'ended') return plain(came.outcome);
+      return await onceItAsksOrEnds(call, came.task.id).catch(async (error: unknown) => {
+        // The client went away before it was given a way back: nobody will ever ask for this task.
+        if (call.signal.aborted) await commands.cancel(call.principal, came.task.id);
+        throw error;
+      });
     } finally {
       stop();
     }

@@ -214,7 +214,8 @@ class EmbeddedExecutor implements Executor {
       if (task.runs > 0) return this.#interrupted(record);
       await record.write(began, []);
     }
-    if (this.#closed) return;
+    // Meanwhile the server may have been closed, or the call written down as a task that queues anew.
+    if (this.#closed || this.#running.get(task.id) !== running) return;
     const place = running.place;
     const run = new EmbeddedRun({ record, entries, tool, handler, args: args.value, place, log: this.#log, onEnd });
     running.run = run;

@@ -7,6 +7,7 @@ import { toOutcome, toResult } from '../../engine/results.ts';
 import type { Run } from '../../engine/run.ts';
 import { createTaskContext } from '../../engine/task-context.ts';
 import type { Handler } from '../../engine/tool.ts';
+import { ErrandError } from '../../errors.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task, type TaskOutcome } from '../../task/task.ts';
 import { finish, hold, park } from '../../task/transitions.ts';
@@ -142,7 +143,12 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   readonly abandon = (cause: unknown): void => {
-    this.#end(cause instanceof LeaseLost ? { kind: 'stopped' } : { kind: 'abandoned', cause });
+    if (cause instanceof LeaseLost) return this.#end({ kind: 'stopped' });
+    const away = cause instanceof ErrandError && cause.retryable;
+    // What failed for another reason than the store would fail again, and run its effects again.
+    if (away || this.journal.finished) return this.#end({ kind: 'abandoned', cause });
+    this.log.error({ err: cause }, 'a run failed within');
+    void this.#finish(toOutcome(new ErrandError('internal', 'Internal error', { cause })));
   };
 
   /** Ends the run from outside, without a trace in the task. */
