@@ -16,7 +16,7 @@ export function createTaskContext(run: Run): TaskContext {
     ...createQuestions(run.task.capabilities, (question) => askClient(run, question)),
     id: run.task.id,
     principal: principalOf(run.task.principal),
-    prepared: run.task.prepared ?? null,
+    prepared: structuredClone(run.task.prepared ?? null),
     signal,
     log,
     async step<T>(name: string, fn: (step: StepContext) => T | Promise<T>, options: StepOptions = {}): Promise<T> {

@@ -260,8 +260,10 @@ function changed(before: Task, after: Task): { task: Task } | undefined {
   return after === before ? undefined : { task: after };
 }
 
-/** The arguments as the handler takes them; those of an earlier version pass as they are. */
+/** A copy of the arguments as the handler takes them; those of an earlier version pass as they are. */
 async function argumentsFor(tool: RegisteredTool, task: Task): ReturnType<typeof check> {
-  if (tool.inputSchema === undefined || task.toolVersion !== tool.version) return { value: task.arguments };
-  return check(tool.inputSchema, task.arguments);
+  const args = structuredClone(task.arguments);
+  return tool.inputSchema === undefined || task.toolVersion !== tool.version
+    ? { value: args }
+    : check(tool.inputSchema, args);
 }

@@ -57,7 +57,8 @@ export class TaskRecord {
   /** Commits a transition and entries together. Rejects with `LeaseLost` where the task is no longer this run's. */
   async write(transition: (task: Task, now: number) => Task, entries: readonly JournalEntry[]): Promise<Task> {
     if (!this.#written) {
-      this.#held.push(...entries);
+      // The handler has the values of these entries too, and may change them before they are written.
+      this.#held.push(...structuredClone(entries));
       this.#set(transition(this.#task, this.now()));
       return this.#task;
     }
