@@ -99,5 +99,9 @@ export function readableId(message: unknown): RequestId | undefined {
 /** An error as a response. Where the id could not be read there is none: the schemas of MCP know no `null` id. */
 export function errorResponse(id: RequestId | undefined, error: RpcError): JsonRpcResponse {
   const { code, message, data } = error;
-  return { jsonrpc: '2.0', ...(id === undefined ? {} : { id }), error: { code, message, ...(data === undefined ? {} : { data }) } };
+  return {
+    jsonrpc: '2.0',
+    ...(id === undefined ? {} : { id }),
+    error: { code, message, ...(data === undefined ? {} : { data }) },
+  };
 }

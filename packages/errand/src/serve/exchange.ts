@@ -1,7 +1,14 @@
 import type { JsonRpcMessage, JsonRpcResponse } from '../jsonrpc.ts';
 import type { Principal } from '../task/principal.ts';
 
-export type { JsonRpcError, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, JsonRpcResponse, RequestId } from '../jsonrpc.ts';
+export type {
+  JsonRpcError,
+  JsonRpcMessage,
+  JsonRpcNotification,
+  JsonRpcRequest,
+  JsonRpcResponse,
+  RequestId,
+} from '../jsonrpc.ts';
 
 /** One message that a client sent, free of the transport that carried it. */
 export interface Inbound {

@@ -36,11 +36,16 @@ export function fetchFace(exchange: Exchange): (request: Request, facts?: FetchF
         signal: gone.signal,
       });
       if (reply.kind === 'response') return json(reply.status, reply.body);
-      if (reply.kind === 'stream') return new Response(streamOf(reply.messages, gone), { status: 200, headers: SSE_HEADERS });
+      if (reply.kind === 'stream')
+        return new Response(streamOf(reply.messages, gone), { status: 200, headers: SSE_HEADERS });
       return new Response(null, { status: 202 });
     } catch (thrown) {
       const error = thrown instanceof RpcError ? thrown : new RpcError(-32603, 'Internal error', undefined, 500);
-      return json(error.status, errorResponse(readableId(message), error), error.status === 405 ? { allow: 'POST' } : {});
+      return json(
+        error.status,
+        errorResponse(readableId(message), error),
+        error.status === 405 ? { allow: 'POST' } : {},
+      );
     }
   };
 }
@@ -67,7 +72,8 @@ function json(status: number, body: object, headers: Record<string, string> = {}
   return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json', ...headers } });
 }
 
-async function readBody({ body }: Request): Promise<Buffer> {
+async function readBody(request: Request): Promise<Buffer> {
+  const body: ReadableStream<Uint8Array> | null = request.body;
   const chunks: Uint8Array[] = [];
   let size = 0;
   // Leaving the loop early cancels the rest of the body.
@@ -93,10 +99,10 @@ function streamOf(messages: AsyncIterable<JsonRpcMessage>, gone: AbortController
     async pull(controller) {
       let over = true;
       try {
-        const { done, value } = await iterator.next();
-        if (done) return controller.close();
+        const next = await iterator.next();
+        if (next.done) return controller.close();
         over = false;
-        controller.enqueue(encoder.encode(toEvent(value)));
+        controller.enqueue(encoder.encode(toEvent(next.value)));
       } finally {
         if (over) clearInterval(beat);
       }

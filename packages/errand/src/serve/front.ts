@@ -45,12 +45,17 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
 
   async function run(command: Command, request: JsonRpcRequest, inbound: Inbound): Promise<Reply> {
     const { principal } = inbound;
-    const complete = (result: JsonObject): Reply => ({ kind: 'response', status: 200, body: { jsonrpc: '2.0', id: request.id, result } });
+    const complete = (result: JsonObject): Reply => ({
+      kind: 'response',
+      status: 200,
+      body: { jsonrpc: '2.0', id: request.id, result },
+    });
     switch (command.kind) {
       case 'read':
         return complete(dialect.read(await engine.read(principal, command.taskId)));
       case 'call':
-        if (!engine.hasTool(command.call.tool)) return backend ? pass(backend, inbound) : unknownTool(command.call.tool);
+        if (!engine.hasTool(command.call.tool))
+          return backend ? pass(backend, inbound) : unknownTool(command.call.tool);
         return complete(dialect.called(await engine.call({ ...command.call, principal, signal: inbound.signal })));
       case 'answer':
         return complete(dialect.answered(await engine.answer(principal, command.taskId, command.responses)));
@@ -59,11 +64,19 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
       case 'listen': {
         const { taskIds, changes } = command;
         const { signal } = inbound;
-        return { kind: 'stream', messages: await subscriptions.open({ id: request.id, principal, taskIds, changes, signal }, dialect.listen) };
+        return {
+          kind: 'stream',
+          messages: await subscriptions.open({ id: request.id, principal, taskIds, changes, signal }, dialect.listen),
+        };
       }
       case 'list':
         // Ours are all on the first page; every later one is the backend's.
-        return complete(dialect.listed(command.cursor === undefined ? engine.tools() : [], await ask(inbound, command.cursor !== undefined)));
+        return complete(
+          dialect.listed(
+            command.cursor === undefined ? engine.tools() : [],
+            await ask(inbound, command.cursor !== undefined),
+          ),
+        );
       case 'discover':
         return complete(dialect.discovered(await ask(inbound, false)));
       case 'foreign':

@@ -10,7 +10,15 @@ import { ANONYMOUS } from '../task/principal.ts';
 import type { Principal } from '../task/principal.ts';
 import type { Exchange, Inbound } from './exchange.ts';
 import { readBody } from './http/body.ts';
-import { checkCarrier, checkSender, isLoopback, loopbackGate, MAX_BODY_BYTES, namedGate, parseBody } from './http/gate.ts';
+import {
+  checkCarrier,
+  checkSender,
+  isLoopback,
+  loopbackGate,
+  MAX_BODY_BYTES,
+  namedGate,
+  parseBody,
+} from './http/gate.ts';
 import type { RequestHead } from './http/gate.ts';
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, toEvent } from './http/sse.ts';
 
@@ -51,7 +59,9 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
   const { port = 8080, host = '127.0.0.1', path = '/mcp', maxBodyBytes = MAX_BODY_BYTES, principal, log } = options;
   const { allowedHosts, allowedOrigins } = options;
   if (!isLoopback(host) && !principal) {
-    throw new TypeError(`host ${host} can be reached from other machines, which needs authentication: pass \`principal\`, or bind 127.0.0.1`);
+    throw new TypeError(
+      `host ${host} can be reached from other machines, which needs authentication: pass \`principal\`, or bind 127.0.0.1`,
+    );
   }
   const gate = isLoopback(host)
     ? loopbackGate(maxBodyBytes, [host, ...(allowedHosts ?? [])], allowedOrigins)
@@ -63,7 +73,8 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
     try {
       const head = headOf(request);
       checkSender(head, gate);
-      if (!isAt(path, request.url)) return sendJson(response, 404, { error: `There is nothing here. The MCP endpoint is at ${path}` });
+      if (!isAt(path, request.url))
+        return sendJson(response, 404, { error: `There is nothing here. The MCP endpoint is at ${path}` });
       checkCarrier(head, gate);
       if (closing) throw new ErrandError('draining', 'The server is shutting down');
       const who = principal ? await principal(request) : ANONYMOUS;
@@ -90,10 +101,15 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
     // A body that nobody will read must not be mistaken for the next request, nor be waited for.
     if (closing || !response.req.complete) response.setHeader('connection', 'close');
     const text = JSON.stringify(body);
-    response.writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) }).end(text);
+    response
+      .writeHead(status, { 'content-type': 'application/json', 'content-length': Buffer.byteLength(text) })
+      .end(text);
   }
 
-  const server = createServer({ keepAliveTimeout: KEEP_CONNECTION_MS }, (request, response) => void serve(request, response));
+  const server = createServer(
+    { keepAliveTimeout: KEEP_CONNECTION_MS },
+    (request, response) => void serve(request, response),
+  );
   const address = host.startsWith('[') ? host.slice(1, -1) : host;
   server.listen(port, address);
   await once(server, 'listening');
@@ -127,7 +143,12 @@ function isAt(path: string, url = ''): boolean {
 }
 
 /** The signal is made only for who asks for it: most requests are answered before anybody would. */
-function inboundOf(message: unknown, principal: Principal, request: IncomingMessage, response: ServerResponse): Inbound {
+function inboundOf(
+  message: unknown,
+  principal: Principal,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Inbound {
   let gone: AbortController | undefined;
   return {
     message,

@@ -53,7 +53,9 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
     if (isObject(message) && message.method === 'notifications/cancelled') return takeBack(message.params);
     const id = readableId(message);
     if (id !== undefined && underWay.has(id)) {
-      return void send(errorResponse(id, new ErrandError('invalidRequest', 'Invalid request: a request of that id is under way')));
+      return void send(
+        errorResponse(id, new ErrandError('invalidRequest', 'Invalid request: a request of that id is under way')),
+      );
     }
     void serve(message, id);
   }

@@ -80,7 +80,11 @@ class Subscription {
   async start(engine: Engine, backend: Backend | undefined): Promise<void> {
     const { principal, taskIds, changes, signal } = this.#request;
     if (signal.aborted) return this.end();
-    for (const id of taskIds) this.#watched.set(id, engine.watch(id, (task) => this.#saw(task)));
+    for (const id of taskIds)
+      this.#watched.set(
+        id,
+        engine.watch(id, (task) => this.#saw(task)),
+      );
     await Promise.all(
       taskIds.map(async (id) => {
         try {
@@ -104,7 +108,11 @@ class Subscription {
     const { id, taskIds } = this.#request;
     try {
       if (this.#ended()) return;
-      yield this.#frames.acknowledged(id, taskIds.filter((taskId) => this.#latest.has(taskId)), this.#granted);
+      yield this.#frames.acknowledged(
+        id,
+        taskIds.filter((taskId) => this.#latest.has(taskId)),
+        this.#granted,
+      );
       for (;;) {
         if (this.#ended()) return;
         const message = this.#next();
@@ -169,7 +177,7 @@ class Subscription {
 
   #heard(notification: JsonRpcNotification): void {
     // A list that changed twice before anyone could hear of it has changed.
-    this.#unsentChanges.set(`${notification.method} ${String(notification.params?.uri ?? '')}`, notification);
+    this.#unsentChanges.set(JSON.stringify([notification.method, notification.params?.uri]), notification);
     this.#wake?.();
   }
 
@@ -181,5 +189,10 @@ class Subscription {
 
 /** Whether only what clients cannot see has changed. When in doubt a state is told again. */
 function looksTheSame(a: Task, b: Task): boolean {
-  return a.status === b.status && a.lastUpdatedAt === b.lastUpdatedAt && a.statusMessage === b.statusMessage && a.inputs === b.inputs;
+  return (
+    a.status === b.status &&
+    a.lastUpdatedAt === b.lastUpdatedAt &&
+    a.statusMessage === b.statusMessage &&
+    a.inputs === b.inputs
+  );
 }

@@ -5,11 +5,25 @@ import type { JsonObject } from '../../json.ts';
 import type { JsonRpcRequest } from '../../jsonrpc.ts';
 import { inputCapabilities, readEnvelope, takesTasks, TASKS, unsupported, VERSION } from './envelope.ts';
 import type { Envelope } from './envelope.ts';
-import { checkMethodHeader, checkNameHeader, checkParamHeaders, checkVersionHeader, paramHeadersOf } from './headers.ts';
+import {
+  checkMethodHeader,
+  checkNameHeader,
+  checkParamHeaders,
+  checkVersionHeader,
+  paramHeadersOf,
+} from './headers.ts';
 import type { ParamHeader } from './headers.ts';
 
 /** The methods that are answered here. */
-const OURS = new Set(['server/discover', 'tools/list', 'tools/call', 'tasks/get', 'tasks/update', 'tasks/cancel', 'subscriptions/listen']);
+const OURS = new Set([
+  'server/discover',
+  'tools/list',
+  'tools/call',
+  'tasks/get',
+  'tasks/update',
+  'tasks/cancel',
+  'subscriptions/listen',
+]);
 
 /** Methods of older revisions: a backend that still knows them is not asked. */
 const GONE = new Set(['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']);
@@ -107,7 +121,8 @@ function taskIdOf({ method, params }: JsonRpcRequest, envelope: Envelope): strin
 }
 
 function requireTasks(envelope: Envelope, what: string): void {
-  if (!takesTasks(envelope)) throw missingCapability({ extensions: { [TASKS]: {} } }, `${what} needs the extension ${TASKS}`);
+  if (takesTasks(envelope)) return;
+  throw missingCapability({ extensions: { [TASKS]: {} } }, `${what} needs the extension ${TASKS}`);
 }
 
 const SWITCHES = ['toolsListChanged', 'promptsListChanged', 'resourcesListChanged'] as const;
@@ -115,10 +130,11 @@ const SWITCHES = ['toolsListChanged', 'promptsListChanged', 'resourcesListChange
 function decodeListen(params: JsonObject, envelope: Envelope): Command {
   const filter = params.notifications;
   if (!isObject(filter)) throw invalid('notifications must be an object');
-  const { taskIds, ...changes } = filter as JsonObject;
+  const { taskIds, ...changes } = filter;
   if (taskIds !== undefined) requireTasks(envelope, 'notifications.taskIds');
   for (const key of SWITCHES) {
-    if (changes[key] !== undefined && typeof changes[key] !== 'boolean') throw invalid(`notifications.${key} must be a boolean`);
+    const on = changes[key];
+    if (on !== undefined && typeof on !== 'boolean') throw invalid(`notifications.${key} must be a boolean`);
   }
   if (changes.resourceSubscriptions !== undefined && !isTexts(changes.resourceSubscriptions)) {
     throw invalid('notifications.resourceSubscriptions must be an array of strings');

@@ -1,7 +1,7 @@
 import type { Dialect, Served } from '../../dialect.ts';
 import type { CallAnswer } from '../../engine/engine.ts';
 import { isObject } from '../../json.ts';
-import type { JsonObject, JsonValue } from '../../json.ts';
+import type { JsonObject } from '../../json.ts';
 import type { Task, ToolResult } from '../../task/task.ts';
 import { META, TASKS, VERSION } from './envelope.ts';
 
@@ -14,14 +14,17 @@ const UNCACHED = { ttlMs: 0, cacheScope: 'private' } as const;
 /** What the engine answers, as results of this revision: each with its `resultType` and our name. */
 export function createEncode({ info, engine }: Served): Encode {
   const stamp = serverStamp(info);
-  const signed = (result: JsonObject): JsonObject => ({ ...result, _meta: { ...(result._meta as JsonObject | undefined), ...stamp } });
+  const signed = (result: JsonObject): JsonObject => ({
+    ...result,
+    _meta: { ...(result._meta as JsonObject | undefined), ...stamp },
+  });
   const acknowledged: JsonObject = { resultType: 'complete', _meta: stamp };
 
   return {
     discovered(backend = {}) {
       // The `tasks` capability belongs to older revisions (N-8); the extension's settings are {} and nothing else.
-      const { tasks: _, ...capabilities } = isObject(backend.capabilities) ? (backend.capabilities as JsonObject) : {};
-      const extensions = isObject(capabilities.extensions) ? (capabilities.extensions as JsonObject) : {};
+      const { tasks: _, ...capabilities } = isObject(backend.capabilities) ? backend.capabilities : {};
+      const extensions = isObject(capabilities.extensions) ? capabilities.extensions : {};
       const instructions = info.instructions ?? backend.instructions;
       return signed({
         resultType: 'complete',
@@ -113,7 +116,7 @@ export function detailedTask(task: Task): JsonObject {
     case 'completed':
       return task.outcome?.kind === 'result' ? { ...plain, result: completeResult(task.outcome.result) } : plain;
     case 'failed':
-      return { ...plain, error: (task.outcome?.kind === 'error' ? { ...task.outcome.error } : INTERNAL) as JsonValue };
+      return { ...plain, error: task.outcome?.kind === 'error' ? { ...task.outcome.error } : INTERNAL };
     default:
       return plain;
   }
@@ -125,5 +128,7 @@ const INTERNAL = { code: -32603, message: 'Internal error' };
 /** All questions that wait for an answer, and no other (E-6). */
 function openQuestions(task: Task): JsonObject {
   const open = Object.entries(task.inputs).filter(([, input]) => input.state === 'open');
-  return Object.fromEntries(open.map(([key, { request }]) => [key, { method: request.method, params: request.params }]));
+  return Object.fromEntries(
+    open.map(([key, { request }]) => [key, { method: request.method, params: request.params }]),
+  );
 }

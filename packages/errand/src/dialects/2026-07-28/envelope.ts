@@ -39,16 +39,20 @@ export function readEnvelope(request: JsonRpcRequest, header?: HeaderReader): En
   const capabilities = meta[META.clientCapabilities];
   if (!isObject(capabilities)) throw malformed(META.clientCapabilities, 'must be an object');
   const client = meta[META.clientInfo];
-  if (client !== undefined && !(isObject(client) && typeof client.name === 'string' && typeof client.version === 'string')) {
+  if (
+    client !== undefined &&
+    !(isObject(client) && typeof client.name === 'string' && typeof client.version === 'string')
+  ) {
     throw malformed(META.clientInfo, 'must be an object with a name and a version');
   }
   const level = meta[META.logLevel];
-  if (level !== undefined && !(typeof level === 'string' && LOG_LEVELS.has(level))) throw malformed(META.logLevel, 'is no log level');
+  if (level !== undefined && !(typeof level === 'string' && LOG_LEVELS.has(level)))
+    throw malformed(META.logLevel, 'is no log level');
   const token = meta.progressToken;
   if (token !== undefined && typeof token !== 'string' && !Number.isInteger(token)) {
     throw malformed('progressToken', 'must be a string or an integer');
   }
-  return { version, capabilities: capabilities as JsonObject };
+  return { version, capabilities: capabilities };
 }
 
 /** The request does not name its revision: an older client (N-1, N-2), or one that forgot to (N-4). */
@@ -65,7 +69,9 @@ function malformed(key: string, problem: string): ErrandError {
 /** -32022: the client should try again with a revision that is `supported`. */
 export function unsupported(requested: JsonValue | undefined): ErrandError {
   const named = typeof requested === 'string' ? requested : 'unknown';
-  return new ErrandError('unsupportedVersion', 'Unsupported protocol version', { data: { supported: [VERSION], requested: named } });
+  return new ErrandError('unsupportedVersion', 'Unsupported protocol version', {
+    data: { supported: [VERSION], requested: named },
+  });
 }
 
 /** Whether the sender takes tasks (E-2). The `tasks` capability of older revisions does not count. */
@@ -78,9 +84,16 @@ export function inputCapabilities({ capabilities }: Envelope): InputCapabilities
   const { elicitation, sampling, roots } = capabilities;
   return {
     ...(isObject(elicitation)
-      ? { elicitation: { form: isObject(elicitation.form) || !isObject(elicitation.url), url: isObject(elicitation.url) } }
+      ? {
+          elicitation: {
+            form: isObject(elicitation.form) || !isObject(elicitation.url),
+            url: isObject(elicitation.url),
+          },
+        }
       : {}),
-    ...(isObject(sampling) ? { sampling: { tools: isObject(sampling.tools), context: isObject(sampling.context) } } : {}),
+    ...(isObject(sampling)
+      ? { sampling: { tools: isObject(sampling.tools), context: isObject(sampling.context) } }
+      : {}),
     ...(isObject(roots) ? { roots: true } : {}),
   };
 }

@@ -79,7 +79,10 @@ export function checkParamHeaders(declared: readonly ParamHeader[], args: JsonOb
     const raw = header(label.toLowerCase());
     if (raw === undefined) throw mismatch(`the ${label} header is missing`);
     const text = decodeHeader(raw, label);
-    const same = integer && typeof value === 'number' && /^-?\d+(\.\d+)?$/.test(text) ? Number(text) === value : text === String(value);
+    const same =
+      integer && typeof value === 'number' && /^-?\d+(\.\d+)?$/.test(text)
+        ? Number(text) === value
+        : text === String(value);
     if (!same) throw mismatch(`the ${label} header differs from the argument ${path.join('.')}`);
   }
 }
@@ -102,7 +105,8 @@ function decodeHeader(value: string, label: string): string {
   const bytes = Buffer.from(encoded, 'base64');
   const text = bytes.toString('utf8');
   // Decoding forgives what is not canonical, or not UTF-8; what it made of it does not encode back.
-  if (bytes.toString('base64') !== encoded || !Buffer.from(text, 'utf8').equals(bytes)) throw mismatch(`the ${label} header is not valid base64 of UTF-8`);
+  if (bytes.toString('base64') !== encoded || !Buffer.from(text, 'utf8').equals(bytes))
+    throw mismatch(`the ${label} header is not valid base64 of UTF-8`);
   return text;
 }
 

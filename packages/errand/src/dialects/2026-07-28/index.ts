@@ -6,5 +6,10 @@ import { createListenFrames } from './listen.ts';
 
 /** The revision 2026-07-28 with the extension `io.modelcontextprotocol/tasks` (SEP-2663). */
 export function createDialect20260728(served: Served): Dialect {
-  return { version: VERSION, decode: createDecode(served), ...createEncode(served), listen: createListenFrames(served) };
+  return {
+    version: VERSION,
+    decode: createDecode(served),
+    ...createEncode(served),
+    listen: createListenFrames(served),
+  };
 }

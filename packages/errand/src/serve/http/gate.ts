@@ -34,7 +34,11 @@ export function isLoopback(host: string): boolean {
  * A gate against web pages that make a browser call servers on its own machine (DNS rebinding):
  * on a loopback address only loopback names pass, and what is allowed beside them.
  */
-export function loopbackGate(maxBodyBytes: number, hosts: readonly string[] = [], origins: readonly string[] = []): Gate {
+export function loopbackGate(
+  maxBodyBytes: number,
+  hosts: readonly string[] = [],
+  origins: readonly string[] = [],
+): Gate {
   const allowed = new Set(origins);
   return {
     hosts: new Set([...LOOPBACK_NAMES, ...hosts.map((host) => host.toLowerCase())]),
@@ -44,7 +48,11 @@ export function loopbackGate(maxBodyBytes: number, hosts: readonly string[] = []
 }
 
 /** A gate for a server that knows its callers: names and origins are checked where they are said. */
-export function namedGate(maxBodyBytes: number, hosts: readonly string[] | undefined, origins: readonly string[] = []): Gate {
+export function namedGate(
+  maxBodyBytes: number,
+  hosts: readonly string[] | undefined,
+  origins: readonly string[] = [],
+): Gate {
   const allowed = new Set(origins);
   return {
     hosts: hosts && new Set(hosts.map((host) => host.toLowerCase())),
@@ -55,8 +63,10 @@ export function namedGate(maxBodyBytes: number, hosts: readonly string[] | undef
 
 /** Throws -32600 under 403 where the request comes by a name, or from a web page, that is not allowed. */
 export function checkSender({ host, origin }: RequestHead, gate: Gate): void {
-  if (gate.hosts && !gate.hosts.has(hostnameOf(host ?? ''))) throw new RpcError(-32600, 'The Host is not allowed here', undefined, 403);
-  if (origin !== undefined && !gate.allowsOrigin(origin)) throw new RpcError(-32600, 'The Origin is not allowed here', undefined, 403);
+  if (gate.hosts && !gate.hosts.has(hostnameOf(host ?? '')))
+    throw new RpcError(-32600, 'The Host is not allowed here', undefined, 403);
+  if (origin !== undefined && !gate.allowsOrigin(origin))
+    throw new RpcError(-32600, 'The Origin is not allowed here', undefined, 403);
 }
 
 /** Throws under 405, 415 or 413 where the request cannot carry a message. */
