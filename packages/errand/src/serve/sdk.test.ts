@@ -286,6 +286,19 @@ describe('a server that cannot be served says why', () => {
     }
   });
 
+  it('one whose SDK is not installed', async () => {
+    vi.doMock('@modelcontextprotocol/server', () => {
+      throw new Error('not installed');
+    });
+    try {
+      await expect(sdkBackend(() => notebook().mcp).start()).rejects.toThrow(
+        /npm install @modelcontextprotocol\/server/,
+      );
+    } finally {
+      vi.doUnmock('@modelcontextprotocol/server');
+    }
+  });
+
   it('and a request to it is an error, not a hang', async () => {
     const backend = sdkBackend(() => {
       throw new Error('no notebook');
@@ -295,6 +308,21 @@ describe('a server that cannot be served says why', () => {
       body: { id: 1, error: { code: -32603 } },
     });
   });
+});
+
+it('whoever has no SDK server needs no SDK', async () => {
+  vi.doMock('@modelcontextprotocol/server', () => {
+    throw new Error('not installed');
+  });
+  vi.resetModules();
+  try {
+    const { createErrand } = await import('../index.ts');
+    const errand = createErrand({ name: 'alone', version: '1' });
+    await errand.start();
+    await errand.close();
+  } finally {
+    vi.doUnmock('@modelcontextprotocol/server');
+  }
 });
 
 it('a handler that sends a request to the client fails at once, since this revision has none', async () => {
