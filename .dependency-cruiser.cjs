@@ -1,12 +1,11 @@
 // The arrows of DESIGN.md, "Layout": inner code never imports outer code. One row a room: what it may import.
 const SRC = 'packages/errand/src';
-const LEAVES = ['json.ts', 'duration.ts', 'errors.ts'];
+const LEAVES = ['json.ts', 'jsonrpc.ts', 'duration.ts', 'errors.ts'];
 const CONTRACTS = ['store.ts', 'executor.ts'];
 const DOMAIN = [...LEAVES, 'task/', ...CONTRACTS, 'seal.ts', 'schema.ts'];
-// What a frame is. A contract without code, so that dialects need to know no transport.
-const FRAMES = 'serve/exchange.ts';
 const MAY_IMPORT = {
   'json.ts': [],
+  'jsonrpc.ts': ['json.ts', 'errors.ts'],
   'duration.ts': ['json.ts'],
   'errors.ts': ['json.ts'],
   'task/': ['json.ts', 'task/'],
@@ -17,9 +16,8 @@ const MAY_IMPORT = {
   'engine/': [...DOMAIN, 'engine/'],
   'stores/': [...DOMAIN, 'stores/'],
   'executors/': [...DOMAIN, 'engine/', 'executors/'],
-  [FRAMES]: ['json.ts', 'task/'],
-  'dialect.ts': [...DOMAIN, 'engine/', FRAMES],
-  'dialects/': [...DOMAIN, 'engine/', FRAMES, 'dialect.ts', 'dialects/'],
+  'dialect.ts': [...DOMAIN, 'engine/'],
+  'dialects/': [...DOMAIN, 'engine/', 'dialect.ts', 'dialects/'],
   'serve/': [...DOMAIN, 'engine/', 'dialect.ts', 'dialects/', 'serve/'],
   'errand.ts': [...DOMAIN, 'engine/', 'stores/', 'executors/', 'dialect.ts', 'dialects/', 'serve/'],
 };
