@@ -98,7 +98,10 @@ export function createErrand(options: ErrandOptions): Errand {
   const executor = embedded({ store, tools, concurrency, log });
   const commands = createTaskCommands(store);
   let seal!: Seal;
-  const states = createRequestStates(() => seal, store.now);
+  const states = createRequestStates(
+    () => seal,
+    () => store.now(),
+  );
   const call = createCalling({ store, executor, tools, states, commands, log });
   const backend = server && sdkBackend(server);
   const info = { name, version, ...(title && { title }), ...(instructions && { instructions }) };

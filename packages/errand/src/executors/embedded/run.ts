@@ -51,6 +51,8 @@ export class EmbeddedRun implements Run, JournalHost {
   readonly #startedAt = performance.now();
   #parking: NodeJS.Timeout | undefined;
   #over = false;
+  /** The end that comes next is the run's own. */
+  #finishing = false;
   /** How long the replay took, in ms. */
   replayMs = 0;
 
@@ -60,7 +62,7 @@ export class EmbeddedRun implements Run, JournalHost {
     this.log = parts.log.child({ tool: parts.tool.name, task: parts.record.task.id });
     if (!this.journal.live) this.log.level = 'silent'; // what was logged before a crash is not logged again
     parts.record.onTask((task) => {
-      if (isTerminal(task)) this.#end({ kind: 'stopped' });
+      if (isTerminal(task) && !this.#finishing) this.#end({ kind: 'stopped' });
     });
   }
 
@@ -101,6 +103,7 @@ export class EmbeddedRun implements Run, JournalHost {
     if (this.#over || this.journal.finished) return;
     const { unreached } = this.journal;
     if (unreached !== undefined) return this.mismatch(this.journal.unreachedError(unreached));
+    this.#finishing = true;
     try {
       const entries = this.journal.finish();
       await this.#parts.record.write((task, now) => finish(task, outcome, now), entries);
