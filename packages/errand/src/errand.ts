@@ -11,7 +11,7 @@ import type { Handler, ToolOptions } from './engine/tool.ts';
 import { embedded } from './executors/embedded.ts';
 import type { JsonObject } from './json.ts';
 import { createSeal, type Seal } from './seal.ts';
-import { attach } from './serve/attach.ts';
+import { attach, type AttachOptions } from './serve/attach.ts';
 import { fetchFace } from './serve/fetch.ts';
 import { createFront } from './serve/front.ts';
 import { serveHttp, type HttpOptions, type HttpServing } from './serve/http.ts';
@@ -66,7 +66,7 @@ export interface Errand {
   /** Answers one web-standard request, for hosts that keep their own HTTP server. */
   fetch(request: Request, facts?: FetchFacts): Promise<Response>;
   /** Puts tasks into an SDK server that its owner keeps hosting. Call it before the server connects. */
-  attach(server: McpServer): void;
+  attach(server: McpServer, options?: AttachOptions): void;
   /** Opens the store and takes up what was left. `serve`, `stdio`, `fetch` and `attach` do it by themselves. */
   start(): Promise<void>;
   /** Tries a held task again. Resolves with whether there was one of that id. */
@@ -170,8 +170,8 @@ export function createErrand(options: ErrandOptions): Errand {
 
     fetch: async (request, facts) => (await start(), answerFetch(request, facts)),
 
-    attach(mcpServer) {
-      attach(mcpServer, { engine, info, log });
+    attach(mcpServer, attachOptions) {
+      attach(mcpServer, { engine, info, log }, attachOptions);
     },
 
     start,

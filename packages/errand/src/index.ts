@@ -21,6 +21,7 @@ export { ErrandError, ERRORS, RpcError } from './errors.ts';
 export type { ErrorName } from './errors.ts';
 export type { JsonObject, JsonValue } from './json.ts';
 export { jsonSchema } from './schema.ts';
+export type { AttachOptions } from './serve/attach.ts';
 export type { HttpOptions, HttpServing } from './serve/http.ts';
 export type { StdioOptions, StdioServing } from './serve/stdio.ts';
 export type { Change, Decide, Due, Store, StoreListener } from './store.ts';

@@ -359,6 +359,21 @@ describe('a task belongs to whoever the host says', () => {
     );
     expect(engine.calls).toMatchObject([{ principal: { kind: 'user', issuer: 'keys', subject: 't' } }]);
   });
+
+  it('and the server still knows who asks, where its own list of tools depends on it', async () => {
+    const handler = createMcpHandler(() => {
+      const mcp = attached(inkEngine());
+      const inputSchema = { type: 'object' as const };
+      mcp.server.setRequestHandler('tools/list', (_, { http }) => ({
+        tools: [{ name: `only-for-${String(http?.authInfo?.extra?.sub)}`, inputSchema }],
+      }));
+      return mcp;
+    });
+    const listed = await post(handler, frame(1, 'tools/list', {}, TASK_CLIENT), { authInfo: auth({ sub: 'marie' }) });
+    expect(listed.messages).toMatchObject([
+      { result: { tools: [{ name: 'ink' }, { name: 'seal' }, { name: 'only-for-marie' }] } },
+    ]);
+  });
 });
 
 describe('attach refuses', () => {
