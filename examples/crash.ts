@@ -19,7 +19,7 @@ async function serve(folder: string): Promise<void> {
   errand.tool('publish', { inputSchema, task: 'always', pollInterval: '100ms' }, async ({ title }, task) => {
     const effect = (name: string) =>
       task.step(name, async () => {
-        await pause(300);
+        await pause(200);
         appendFileSync(path.join(folder, 'effects.txt'), `${title}: ${name}\n`);
       });
     await effect('write');
@@ -27,7 +27,7 @@ async function serve(folder: string): Promise<void> {
     await effect('print');
     const answer = await task.elicit('approve', { message: 'Print it?', schema: z.object({ copies: z.int() }) });
     task.status('drying');
-    await task.sleep('2s');
+    await task.sleep('1s');
     await effect('deliver');
     return `${answer.content?.copies} copies of ${title}`;
   });
