@@ -94,7 +94,8 @@ function show(verdict) {
 function summarize(verdicts, log) {
   const red = verdicts.filter(({ wrong }) => wrong.length > 0);
   const checks = verdicts.reduce((sum, { passed }) => sum + passed, 0);
-  if (red.length > 0 && log !== '') console.log(`\nThe server said:\n${log}`);
+  if (red.length > 0 && log !== '')
+    console.log(`\nThe last that the server said:\n${log.split('\n').slice(-20).join('\n')}`);
   console.log(`\n${verdicts.length - red.length} of ${verdicts.length} scenario runs green, ${checks} checks passed`);
   if (red.length > 0) console.log(`Not green: ${red.map(({ scenario }) => scenario).join(', ')}`);
   return red.length === 0 ? 0 : 1;
