@@ -10,7 +10,8 @@ export interface ServerProcess {
 
 /** Starts a file as a server in a process of its own. Resolves when it has told its URL. */
 export async function startServer(file: string, ...args: string[]): Promise<ServerProcess> {
-  const child = fork(fileURLToPath(file), ['serve', ...args]);
+  const options = { cwd: import.meta.dirname, execArgv: ['--import', 'tsx'] };
+  const child = fork(fileURLToPath(file), ['serve', ...args], options);
   const [url] = (await Promise.race([
     once(child, 'message'),
     once(child, 'exit').then(([code]) => Promise.reject(new Error(`the server ended with ${code} before it listened`))),
