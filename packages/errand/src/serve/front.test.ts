@@ -1,6 +1,7 @@
 import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { ask, expectError, send } from '../../test/asking.ts';
+import type { Answer } from '../../test/asking.ts';
 import { frame, PLAIN_CLIENT, TASK_CLIENT } from '../../test/fixtures/frames.ts';
 import { scriptedEngine, taskOf } from '../../test/scripted-engine.ts';
 import type { ScriptedEngine } from '../../test/scripted-engine.ts';
@@ -112,7 +113,7 @@ describe('server/discover', () => {
 });
 
 describe('tools/list', () => {
-  const names = (answer: { result?: Record<string, any> }) => answer.result!.tools.map(({ name }: ListedTool) => name);
+  const names = (answer: Answer) => answer.result!.tools.map(({ name }: ListedTool) => name);
 
   it('lists our tools as they were registered, every time', async () => {
     const { exchange } = front();

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { ErrandError, RpcError } from '../errors.ts';
 import { errorResponse, readableId } from '../jsonrpc.ts';
@@ -66,9 +66,12 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
   const gate = isLoopback(host)
     ? loopbackGate(maxBodyBytes, [host, ...(allowedHosts ?? [])], allowedOrigins)
     : namedGate(maxBodyBytes, allowedHosts, allowedOrigins);
+  /** Connections without a request so far, which Node does not count among the idle ones. */
+  const silent = new Set<Socket>();
   let closing: Promise<void> | undefined;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    silent.delete(request.socket);
     let message: unknown;
     try {
       const head = headOf(request);
@@ -110,6 +113,10 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
     { keepAliveTimeout: KEEP_CONNECTION_MS },
     (request, response) => void serve(request, response),
   );
+  server.on('connection', (socket) => {
+    silent.add(socket);
+    socket.once('close', () => silent.delete(socket));
+  });
   const address = host.startsWith('[') ? host.slice(1, -1) : host;
   server.listen(port, address);
   await once(server, 'listening');
@@ -118,6 +125,7 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
   async function shutDown(): Promise<void> {
     const closed = once(server, 'close');
     server.close();
+    for (const socket of silent) socket.destroy();
     // A connection that was kept alive becomes idle only when its answer is through.
     const sweep = setInterval(() => server.closeIdleConnections(), 50);
     const cut = setTimeout(() => server.closeAllConnections(), GRACE_MS);
