@@ -59,7 +59,9 @@ export function answer(task: Task, responses: Readonly<Record<string, InputRespo
     key,
     { request: task.inputs[key]!.request, state: 'answered', response },
   ]);
-  return { ...withInputs(task, { ...task.inputs, ...Object.fromEntries(answered) }, now), wakeAt: now };
+  const next = withInputs(task, { ...task.inputs, ...Object.fromEntries(answered) }, now);
+  // A held task is not due: no run would fit it.
+  return task.held === undefined ? { ...next, wakeAt: now } : next;
 }
 
 /** Takes a question back, unless it was answered. */
@@ -100,26 +102,27 @@ export function finish(task: Task, outcome: TaskOutcome, now: number): Task {
 /** Ends a task because nobody wants it any more. */
 export function cancel(task: Task, now: number): Task {
   if (isTerminal(task)) return task;
-  return { ...ended(task, now), status: 'cancelled' };
+  const { statusMessage: _, ...rest } = ended(task, now);
+  return { ...rest, status: 'cancelled', ...keptMessage(task) };
 }
 
 /** Sets a task aside because no code here fits it; it still reads as working. */
 export function hold(task: Task, reason: string, now: number): Task {
-  if (isTerminal(task)) return task;
+  if (isTerminal(task) || task.held === reason) return task;
   const { wakeAt: _, ...rest } = describe(task, reason, now);
   return { ...rest, held: reason };
 }
 
-/** Makes a held task due again. */
+/** Makes a held task due again; why it was held is no longer shown. */
 export function release(task: Task, now: number): Task {
   if (isTerminal(task) || task.held === undefined) return task;
-  const { held: _, ...rest } = task;
-  return { ...rest, wakeAt: now };
+  const { held: _held, statusMessage: _message, ...rest } = task;
+  return touched({ ...rest, wakeAt: now }, now);
 }
 
 /** Lets go of a waiting run: only `wakeAt`, or an answer, moves the task on. No client sees this. */
 export function park(task: Task, wakeAt: number | undefined): Task {
-  if (isTerminal(task)) return task;
+  if (isTerminal(task) || task.wakeAt === wakeAt) return task;
   const { wakeAt: _, ...rest } = task;
   return wakeAt === undefined ? rest : { ...rest, wakeAt };
 }
@@ -157,6 +160,7 @@ function ended(task: Task, now: number): Task {
   return touched({ ...rest, inputs, epoch: task.epoch + 1 }, now);
 }
 
+/** What was shown last; not why the task was held, which is over now. */
 function keptMessage(task: Task): { statusMessage?: string } {
   return task.statusMessage === undefined || task.held !== undefined ? {} : { statusMessage: task.statusMessage };
 }
