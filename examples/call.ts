@@ -1,13 +1,17 @@
 // Calls a tool of an MCP server over HTTP, waits for its task, and puts its questions to you.
-//   npx tsx examples/call.ts <url> <tool> [name=value ... | '{"name": "value"}']
+// Or goes on with a task that was made before, perhaps by somebody else.
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { taskViewFromExecutionEvent } from '@modelcontextprotocol/ext-tasks/client';
+import { taskId } from '@modelcontextprotocol/ext-tasks/core';
 import { connect, resultOf } from './client.ts';
 import { fillIn, readLines } from './form.ts';
 
+const USAGE = `usage: npx tsx examples/call.ts <url> <tool> [name=value ... | '{"name": "value"}']
+       npx tsx examples/call.ts <url> --task <task id>`;
+
 const [url, tool, ...words] = process.argv.slice(2);
 if (url === undefined || tool === undefined) {
-  console.error(`usage: npx tsx examples/call.ts <url> <tool> [name=value ... | '{"name": "value"}']`);
+  console.error(USAGE);
   process.exit(2);
 }
 
@@ -19,11 +23,16 @@ function argumentsFrom([first, ...rest]: readonly string[]): Record<string, stri
   return { [name]: isLiteral ? (JSON.parse(value) as number | boolean) : value, ...argumentsFrom(rest) };
 }
 
+const MADE_BEFORE = { generation: 'v2', originalOperation: 'tools/call' } as const;
+
 const lines = readLines();
 try {
   const transport = new StreamableHTTPClientTransport(new URL(url));
   const { tasks, close } = await connect(transport, (question) => fillIn(question, lines), url);
-  const execution = await tasks.callTool(tool, argumentsFrom(words));
+  const execution =
+    tool === '--task'
+      ? await tasks.resumeTask({ ...MADE_BEFORE, endpointId: url, taskId: taskId(words[0] ?? '') })
+      : await tasks.callTool(tool, argumentsFrom(words));
   if (execution.kind === 'task') console.error(`task ${execution.handle.taskId}`);
   let shown = '';
   for await (const event of execution.updates()) {

@@ -35,12 +35,26 @@ describe('npm start', { timeout: 60_000 }, () => {
   const call = (words: readonly string[], typed?: string) =>
     run(['--import', 'tsx', 'examples/call.ts', url, ...words], typed);
 
-  beforeAll(async () => {
+  async function start(): Promise<void> {
+    said = '';
     server = spawn(process.execPath, [START, '--port', '0', '--data', data, '--root', ROOT], { cwd: ROOT });
     server.stdout?.setEncoding('utf8').on('data', (text: string) => (said += text));
     while (!said.includes('Ctrl-C')) await once(server.stdout!, 'data');
     url = /http:\S+/.exec(said)![0];
-  }, 60_000);
+  }
+
+  /** Does what the curl line that the server printed for `tools/call` does, for the tool and the folder given. */
+  async function curl(tool: string, folder: string): Promise<{ result: { taskId: string } }> {
+    const line = said.replaceAll('hash_tree', tool).replace('"path":"examples"', `"path":"${folder}"`);
+    const [, options, body] = /curl -s \S+ (-H '[^]*?)\s+-d '(.*)'/.exec(line)!;
+    const headers = Object.fromEntries(
+      [...options!.matchAll(/-H '(.*?): (.*?)'/g)].map(([, name, value]) => [name, value]),
+    );
+    const response = await fetch(url, { method: 'POST', headers, body: body! });
+    return (await response.json()) as { result: { taskId: string } };
+  }
+
+  beforeAll(start, 60_000);
 
   afterAll(() => {
     server.kill('SIGKILL');
@@ -48,12 +62,7 @@ describe('npm start', { timeout: 60_000 }, () => {
   });
 
   test('prints curl lines that work as they are', async () => {
-    const [, headers, body] = /(-H '[^]*?)\s+-d '(.*)'/.exec(said)!;
-    const pairs = [...headers!.matchAll(/-H '(.*?): (.*?)'/g)].map(
-      ([, name, value]) => [name, value] as [string, string],
-    );
-    const response = await fetch(url, { method: 'POST', headers: pairs, body: body! });
-    expect(await response.json()).toMatchObject({ result: { resultType: 'task', status: 'working' } });
+    expect(await curl('hash_tree', 'examples')).toMatchObject({ result: { resultType: 'task', status: 'working' } });
   });
 
   test('hashes a folder to the same digest twice, and says how far it is', async () => {
@@ -103,7 +112,7 @@ describe('npm start', { timeout: 60_000 }, () => {
     const { port } = new URL(url);
     const second = await run([START, '--port', port, '--data', path.join(data, 'second')]);
     expect(second.code).toBe(1);
-    expect(second.stderr).toBe(
+    expect(second.stderr).toContain(
       `Port ${port} is taken. Free it, or take another: npm start -- --port ${Number(port) + 1}\n`,
     );
   });
@@ -115,6 +124,16 @@ describe('npm start', { timeout: 60_000 }, () => {
       code: 1,
       stderr: expect.stringContaining('is no port'),
     });
+  });
+
+  test('goes on with a task after kill -9, also for a client that knows only its id', async () => {
+    const { result } = await curl('thumbnails', 'examples/demo/images');
+    server.kill('SIGKILL');
+    await once(server, 'exit');
+    await start();
+    const resumed = await call(['--task', result.taskId], 'y\njpeg\n');
+    expect(resumed.code).toBe(0);
+    expect(readdirSync(path.join(data, 'thumbnails'))).toContain('harbour.jpeg');
   });
 
   // Windows has no SIGTERM to send: there a kill is a kill.

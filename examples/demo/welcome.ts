@@ -18,6 +18,10 @@ Call them with the official client (it waits for the task, and puts questions to
   ${call} thumbnails width=200
   ${call} compare left=package.json right=examples/package.json
 
+Whatever happens to this server or to that client, a task is found again by the id that was shown:
+
+  ${call} --task TASK_ID
+
 Or with curl. The first line makes a task, the second reads it (put in the taskId you got):
 
 ${curl(url, 'tools/call', 'hash_tree', { name: 'hash_tree', arguments: { path: 'examples' } })}
@@ -32,7 +36,7 @@ Ctrl-C stops the server; tasks that are not finished go on at the next start.
 function curl(url: string, method: string, name: string, params: object): string {
   const _meta = {
     [PROTOCOL_VERSION_META_KEY]: VERSION,
-    [CLIENT_CAPABILITIES_META_KEY]: { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+    [CLIENT_CAPABILITIES_META_KEY]: { elicitation: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } },
   };
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } });
   return [
