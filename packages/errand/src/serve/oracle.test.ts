@@ -56,7 +56,7 @@ function sent(
     method: 'POST',
     body: JSON.stringify({ ...request, ...wrong.frame }),
     ...wrong,
-    headers: { ...headersOf(request as JsonRpcRequest), ...wrong.headers },
+    headers: { ...headersOf(request), ...wrong.headers },
   };
 }
 
