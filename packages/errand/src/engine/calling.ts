@@ -11,6 +11,7 @@ import type { Task, TaskOutcome, ToolResult } from '../task/task.ts';
 import { created, openInputs } from '../task/transitions.ts';
 import type { Questions } from './context.ts';
 import type { TaskCommands } from './commands.ts';
+import { contained } from './containment.ts';
 import type { CallAnswer, ToolCall } from './engine.ts';
 import { createPlainContext } from './plain-context.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
@@ -68,7 +69,7 @@ export function createCalling({
       const result = await toResult(tool, await handler(args, createPlainContext(tool, call, ask, log)));
       return { kind: 'result', result };
     };
-    const round = await playRound(call.capabilities, answers, (ask) => work(ask).catch(toOutcome));
+    const round = await playRound(call.capabilities, answers, (ask) => contained(() => work(ask)).catch(toOutcome));
     return round.kind === 'done' ? plain(round.value) : askAgain(call, answers, round.requests);
   }
 
@@ -76,7 +77,7 @@ export function createCalling({
   async function prepared(tool: RegisteredTool, call: ToolCall, args: unknown, answers: Answers): Promise<CallAnswer> {
     if (tool.prepare === undefined) return begin(tool, call, undefined);
     const prepare = tool.prepare;
-    const round = await playRound(call.capabilities, answers, (ask: Questions) => prepare(args, ask));
+    const round = await playRound(call.capabilities, answers, (ask) => contained(async () => prepare(args, ask)));
     if (round.kind === 'input') return askAgain(call, answers, round.requests);
     return begin(tool, call, jsonCopy(round.value, `what prepare of tool "${tool.name}" returned`));
   }

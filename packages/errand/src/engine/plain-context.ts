@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { containedSignal } from './containment.ts';
 import type { Questions, TaskContext } from './context.ts';
 import type { ToolCall } from './engine.ts';
 import type { RegisteredTool } from './registry.ts';
@@ -17,7 +18,7 @@ export function createPlainContext(tool: RegisteredTool, call: ToolCall, ask: Qu
     },
     principal: call.principal,
     prepared: null,
-    signal: call.signal,
+    signal: containedSignal(call.signal),
     log: log.child({ tool: tool.name }),
     step: refuse('step'),
     sleep: refuse('sleep'),

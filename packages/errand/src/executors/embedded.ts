@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { setAlarm } from '../engine/alarm.ts';
+import { installContainment } from '../engine/containment.ts';
 import type { Registry, RegisteredTool } from '../engine/registry.ts';
 import { ErrandError } from '../errors.ts';
 import type { Attempt, AttemptOutcome, Executor } from '../executor.ts';
@@ -7,7 +8,6 @@ import { check, issuesText } from '../schema.ts';
 import type { Store } from '../store.ts';
 import { isTerminal, type Task } from '../task/task.ts';
 import { began, finish, hold, release } from '../task/transitions.ts';
-import { installContainment } from './embedded/containment.ts';
 import { Place } from './embedded/place.ts';
 import { TaskRecord } from './embedded/record.ts';
 import { EmbeddedRun, type RunEnd } from './embedded/run.ts';

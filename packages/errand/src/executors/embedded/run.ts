@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { setAlarm } from '../../engine/alarm.ts';
+import { contain, type Contained } from '../../engine/containment.ts';
 import { LeaseLost, type JournalMismatch } from '../../engine/failures.ts';
 import { Journal, type JournalHost } from '../../engine/journal.ts';
 import type { RegisteredTool } from '../../engine/registry.ts';
@@ -11,7 +12,6 @@ import { ErrandError } from '../../errors.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task, type TaskOutcome } from '../../task/task.ts';
 import { finish, hold, park } from '../../task/transitions.ts';
-import { contain } from './containment.ts';
 import type { Place } from './place.ts';
 import type { TaskRecord } from './record.ts';
 
@@ -48,6 +48,7 @@ export class EmbeddedRun implements Run, JournalHost {
   readonly #parts: RunParts;
   readonly #controller = new AbortController();
   readonly #alarms = new Set<() => void>();
+  readonly #contained: Contained = { crash: (error) => this.#crash(error) };
   readonly #startedAt = performance.now();
   #parking: NodeJS.Timeout | undefined;
   #over = false;
@@ -80,7 +81,7 @@ export class EmbeddedRun implements Run, JournalHost {
 
   /** Starts the handler. */
   start(): void {
-    contain({ crash: (error) => this.#crash(error) }, () => void this.#handle());
+    contain(this.#contained, () => void this.#handle());
   }
 
   async #handle(): Promise<void> {
@@ -223,8 +224,10 @@ export class EmbeddedRun implements Run, JournalHost {
     for (const stop of this.#alarms) stop();
     this.#parts.record.close();
     this.#parts.place.leave();
-    if (end.kind !== 'ended' && end.kind !== 'parked')
-      this.#controller.abort(new DOMException('the task ended', 'AbortError'));
+    if (end.kind !== 'ended' && end.kind !== 'parked') {
+      // The handler's listeners run here, maybe in the middle of somebody else's work.
+      contain(this.#contained, () => this.#controller.abort(new DOMException('the task ended', 'AbortError')));
+    }
     this.#parts.onEnd(end);
   }
 }

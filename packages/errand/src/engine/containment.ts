@@ -10,8 +10,24 @@ const current = new AsyncLocalStorage<Contained>();
 let users = 0;
 
 /** Runs a handler so that what it leaves uncaught, also in timers of its own, fails it alone. */
-export function contain<T>(contained: Contained, fn: () => T): T {
-  return current.run(contained, fn);
+export function contain<T>(whoPays: Contained, fn: () => T): T {
+  return current.run(whoPays, fn);
+}
+
+/** Runs an asynchronous function of a user, whose promise also rejects with what it leaves uncaught. */
+export function contained<T>(fn: () => Promise<T>): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    contain({ crash: reject }, () => void fn().then(resolve, reject));
+  });
+}
+
+/** A signal that follows another one; what its listeners leave uncaught falls to whoever is contained here. */
+export function containedSignal(signal: AbortSignal): AbortSignal {
+  if (signal.aborted) return signal;
+  const controller = new AbortController();
+  const follow = AsyncLocalStorage.bind(() => controller.abort(signal.reason));
+  signal.addEventListener('abort', follow, { once: true });
+  return controller.signal;
 }
 
 /**
@@ -34,15 +50,15 @@ export function installContainment(): () => void {
 }
 
 function onRejection(reason: unknown): void {
-  const contained = current.getStore();
-  if (contained !== undefined) contained.crash(reason);
+  const whoPays = current.getStore();
+  if (whoPays !== undefined) whoPays.crash(reason);
   else if (process.listenerCount('unhandledRejection') === 1) throw reason;
 }
 
 function onException(error: unknown): void {
-  const contained = current.getStore();
-  if (contained !== undefined) {
-    contained.crash(error);
+  const whoPays = current.getStore();
+  if (whoPays !== undefined) {
+    whoPays.crash(error);
   } else if (process.listenerCount('uncaughtException') === 1) {
     process.stderr.write(`Uncaught ${inspect(error)}\n`);
     process.exit(1);
