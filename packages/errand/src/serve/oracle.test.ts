@@ -6,7 +6,6 @@ import { frame, headersOf, PLAIN_CLIENT, VERSION } from '../../test/fixtures/fra
 import { scriptedEngine } from '../../test/scripted-engine.ts';
 import type { Loose } from '../../test/wire-schemas.ts';
 import type { JsonObject } from '../json.ts';
-import type { JsonRpcRequest } from '../jsonrpc.ts';
 import { fetchFace } from './fetch.ts';
 import { createFront } from './front.ts';
 
