@@ -9,8 +9,10 @@ export interface Change {
 
 /**
  * Decides on the latest state of a task inside the transaction. Must be pure and quick, and may
- * be called again with a later state. Returns `undefined` to leave the task as it is; a throw
- * fails this command alone, and none that shares its commit.
+ * be called again with a later state. Returns `undefined`, or the very same task without
+ * entries, to leave the task as it is; a throw fails this command alone, and none that shares its
+ * commit. The store raises `version`. Fields that are fixed at creation stay as they were, and
+ * entries go on where the journal ends: a change that does otherwise is refused with an error.
  */
 export type Decide = (task: Task) => Change | undefined;
 
@@ -23,17 +25,24 @@ export interface Due {
 /** Hears of the latest state of each task that a commit changed, after that commit. */
 export type StoreListener = (task: Task) => void;
 
+/** What every store takes. */
+export interface StoreOptions {
+  /** The time in ms since the epoch. Default `Date.now`. */
+  readonly clock?: () => number;
+}
+
 /**
  * Where task records live.
  *
  * Commands that arrive in one iteration of the event loop share one commit; a promise settles
  * only after it. Nobody sees anything before. When a commit fails, every command in it fails
- * with `StoreError` and the store goes on.
+ * with an `ErrandError` of kind `storeAway`, and the store goes on. Outside `open` and `close`
+ * every method but `now` fails in that way, too.
  */
 export interface Store {
   /** Makes the store ready: creates what is missing, migrates what is older. */
   open(): Promise<void>;
-  /** Ends the store's life after the commits that are under way. */
+  /** Ends the store's life after the commits that are under way. It can be opened again. */
   close(): Promise<void>;
   /** The store's clock in ms since the epoch; it never goes back. */
   now(): number;
@@ -42,7 +51,7 @@ export interface Store {
   /** Key material (32 bytes) for sealing what clients carry; the same for every process on this store. */
   secret(): Promise<Uint8Array>;
 
-  /** Keeps a new task, with the journal it already has. */
+  /** Keeps a new task under an id of `newId`, with the journal it already has. Rejects where the id is taken. */
   create(task: Task, entries?: readonly JournalEntry[]): Promise<Task>;
   /** The committed state of a task, or `undefined` where there is none of that id. */
   read(id: string): Promise<Task | undefined>;
@@ -57,11 +66,14 @@ export interface Store {
   held(): Promise<string[]>;
   /** Ids of live tasks whose deadline is not after `now`, at most `limit`. */
   overdue(now: number, limit: number): Promise<string[]>;
-  /** Removes tasks whose `expiresAt` is not after `now`, at most `limit`; resolves with how many. */
+  /** Removes tasks whose `expiresAt` is not after `now`, at most `limit`, with their journals; resolves with how many. */
   expire(now: number, limit: number): Promise<number>;
   /** How many live tasks a principal has. */
   live(principal: string): Promise<number>;
 
-  /** Calls `listener` after each commit, once a changed task. Returns how to stop. */
+  /**
+   * Calls `listener` after each commit, once for each task that it made or changed, when the callers
+   * have their answers. What it throws becomes a warning of the process. Returns how to stop.
+   */
   subscribe(listener: StoreListener): () => void;
 }

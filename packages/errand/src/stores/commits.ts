@@ -1,0 +1,132 @@
+import { ErrandError } from '../errors.ts';
+import type { StoreListener } from '../store.ts';
+import type { Task } from '../task/task.ts';
+
+/** What a command came to: what its caller gets, and the task that it made or changed. */
+export interface Written<T> {
+  readonly value: T;
+  readonly changed?: Task;
+}
+
+/** One command of a commit. */
+export interface Command {
+  /** Does its writing. A throw must leave nothing of it behind. */
+  run(): void;
+  /** Says that it failed alone; its neighbours are kept. */
+  fail(thrown: unknown): void;
+}
+
+/**
+ * Makes one commit of commands: runs each, and calls `fail` on those that throw. Throws where the
+ * commit as a whole failed; then nothing of any command is left.
+ */
+export type Committer = (commands: readonly Command[]) => void;
+
+/**
+ * Gathers the commands of one iteration of the event loop into one commit. `setImmediate` makes
+ * that iteration: microtasks would give commits of one command each.
+ */
+export class Commits {
+  readonly #commit: Committer;
+  readonly #listeners = new Set<StoreListener>();
+  #waiting: Pending[] = [];
+
+  constructor(commit: Committer) {
+    this.#commit = commit;
+  }
+
+  /** Puts a command into the next commit; settles after it. */
+  run<T>(work: () => Written<T>): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#waiting.length === 0) setImmediate(() => this.#flush());
+      this.#waiting.push(new PendingCommand(work, resolve, reject));
+    });
+  }
+
+  subscribe(listener: StoreListener): () => void {
+    const own: StoreListener = (task) => listener(task);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  /** Resolves when every command so far is settled, and the listeners have heard of it. */
+  async drained(): Promise<void> {
+    if (this.#waiting.length > 0) await this.run(() => ({ value: undefined })).catch(() => undefined);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  #flush(): void {
+    const commands = this.#waiting;
+    this.#waiting = [];
+    try {
+      this.#commit(commands);
+    } catch (thrown) {
+      // Also what failed by itself: it may have failed over a state that is not there now.
+      for (const command of commands) command.reject(storeAway(thrown));
+      return;
+    }
+    const changed = new Map<string, Task>();
+    for (const command of commands) {
+      const task = command.settle();
+      if (task !== undefined) changed.set(task.id, task);
+    }
+    // In the next iteration the callers have gone on: an answer leaves before the news of it.
+    if (changed.size > 0 && this.#listeners.size > 0) setImmediate(() => this.#tell(changed.values()));
+  }
+
+  #tell(tasks: Iterable<Task>): void {
+    for (const task of tasks) {
+      for (const listener of this.#listeners) {
+        try {
+          listener(task);
+        } catch (thrown) {
+          process.emitWarning(thrown instanceof Error ? thrown : String(thrown));
+        }
+      }
+    }
+  }
+}
+
+/** The error of commands that the store could not take or keep. */
+export function storeAway(cause: unknown): ErrandError {
+  if (cause instanceof ErrandError && cause.kind === 'storeAway') return cause;
+  return new ErrandError('storeAway', 'The task store is out of reach; try again', { cause });
+}
+
+interface Pending extends Command {
+  /** Tells the caller; returns the task that was changed. */
+  settle(): Task | undefined;
+  reject(error: Error): void;
+}
+
+class PendingCommand<T> implements Pending {
+  readonly #work: () => Written<T>;
+  readonly #resolve: (value: T) => void;
+  readonly reject: (error: unknown) => void;
+  #written: Written<T> | undefined;
+  #failure: { readonly thrown: unknown } | undefined;
+
+  constructor(work: () => Written<T>, resolve: (value: T) => void, reject: (error: unknown) => void) {
+    this.#work = work;
+    this.#resolve = resolve;
+    this.reject = reject;
+  }
+
+  run(): void {
+    this.#written = this.#work();
+  }
+
+  fail(thrown: unknown): void {
+    this.#failure = { thrown };
+  }
+
+  settle(): Task | undefined {
+    if (this.#failure !== undefined) {
+      this.reject(this.#failure.thrown);
+      return undefined;
+    }
+    const { value, changed } = this.#written!;
+    this.#resolve(value);
+    return changed;
+  }
+}

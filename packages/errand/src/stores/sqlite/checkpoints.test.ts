@@ -1,0 +1,78 @@
+import Database from 'better-sqlite3';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Checkpoints, logReader, type LogState } from './checkpoints.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'errand-checkpoints-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let files = 0;
+let file: string;
+let writer: { readonly db: Database.Database; readonly log: () => LogState };
+let checkpoints: Checkpoints;
+
+beforeEach(() => {
+  file = join(folder, `${++files}.db`);
+  const db = new Database(file);
+  db.pragma('journal_mode = WAL');
+  db.pragma('synchronous = FULL');
+  db.pragma('wal_autocheckpoint = 0');
+  db.exec('CREATE TABLE data (bytes)');
+  writer = { db, log: logReader(db) };
+  checkpoints = new Checkpoints(file);
+});
+afterEach(async () => {
+  await checkpoints.close();
+  writer.db.close();
+});
+
+/** Commits about so many pages. */
+function write(pages: number): void {
+  writer.db.prepare('INSERT INTO data VALUES (zeroblob(?))').run(pages * 4096);
+  checkpoints.consider(writer);
+}
+
+test('a log that grew is brought into the file in the background', async () => {
+  const own = vi.spyOn(writer.db, 'pragma');
+  write(1100);
+  const before = writer.log();
+  expect(before.copied).toBe(0);
+  await vi.waitFor(() => expect(writer.log().copied).toBe(before.pages), 5000);
+  expect(own).not.toHaveBeenCalled();
+});
+
+test('a short log is left alone', async () => {
+  write(100);
+  await sleep(200);
+  expect(writer.log().copied).toBe(0);
+});
+
+test('the log stays bounded while writes never pause', { timeout: 60_000 }, async () => {
+  let longest = 0;
+  for (let written = 0; written < 40_000; written += 100) {
+    write(100);
+    longest = Math.max(longest, writer.log().pages);
+    await new Promise(setImmediate);
+  }
+  expect(longest).toBeLessThan(25_000);
+});
+
+test('where the background is broken, whoever commits brings the log in', async () => {
+  await checkpoints.close();
+  checkpoints = new Checkpoints(join(folder, 'missing', 'missing.db'));
+  write(1100);
+  await vi.waitFor(() => {
+    write(1);
+    expect(writer.log().copied).toBeGreaterThan(1100);
+  }, 5000);
+});
+
+test('closing waits for the thread to end, and is harmless where there is none', async () => {
+  await checkpoints.close();
+  write(1100);
+  await checkpoints.close();
+  await checkpoints.close();
+});

@@ -1,0 +1,101 @@
+import { createRequire } from 'node:module';
+import { Worker } from 'node:worker_threads';
+import type { Database, Statement } from 'better-sqlite3';
+
+/** In pages of 4 KiB. Copied into the database in the background from here on. */
+const PASSIVE_AT = 1024;
+/** Under steady writes a passive checkpoint never catches up; from here on, writers wait a moment for it. */
+const TRUNCATE_AT = 4 * PASSIVE_AT;
+/** The background did not come in time: whoever commits does it. */
+const OWN_AT = 16 * PASSIVE_AT;
+
+/*
+ * Text, because a worker of a `.ts` file would need whatever loader runs this one. The wait for
+ * readers is short: while a TRUNCATE waits, nobody can write.
+ */
+const WORKER = `
+  const { parentPort, workerData } = require('node:worker_threads');
+  const Database = require(workerData.driver);
+  const db = new Database(workerData.file, { timeout: 50, fileMustExist: true });
+  parentPort.on('message', (modes) => {
+    for (const mode of modes) db.pragma('wal_checkpoint(' + mode + ')');
+    if (modes.length > 0) return parentPort.postMessage('done');
+    db.close();
+    parentPort.close();
+  });
+`;
+
+/**
+ * Brings what was committed from the write-ahead log into the database, off the event loop: a
+ * checkpoint waits for the disk several times. The thread starts when it is first needed.
+ */
+export class Checkpoints {
+  readonly #file: string;
+  #worker: Worker | undefined;
+  #isBusy = false;
+  #isBroken = false;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  /** To be called after each commit. Never throws: the commit stands, and the next one tries again. */
+  consider(connection: { readonly db: Database; readonly log: () => LogState }): void {
+    try {
+      this.#consider(connection.db, connection.log());
+    } catch {
+      // The log grows until the disk serves again, or until commits fail and say so.
+    }
+  }
+
+  async close(): Promise<void> {
+    const worker = this.#worker;
+    if (worker === undefined) return;
+    worker.ref();
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    worker.postMessage([]);
+    await ended;
+  }
+
+  #consider(db: Database, { pages, copied }: LogState): void {
+    const backlog = pages - copied;
+    if (pages >= OWN_AT || (this.#isBroken && backlog >= PASSIVE_AT)) db.pragma('wal_checkpoint(PASSIVE)');
+    else if (this.#isBroken || this.#isBusy) return;
+    else if (pages >= TRUNCATE_AT) this.#ask(['PASSIVE', 'TRUNCATE']);
+    else if (backlog >= PASSIVE_AT) this.#ask(['PASSIVE']);
+  }
+
+  #ask(modes: readonly string[]): void {
+    this.#worker ??= this.#start();
+    this.#isBusy = true;
+    this.#worker.postMessage(modes);
+  }
+
+  #start(): Worker {
+    const driver = createRequire(import.meta.url).resolve('better-sqlite3');
+    const worker = new Worker(WORKER, { eval: true, execArgv: [], workerData: { driver, file: this.#file } });
+    worker.on('message', () => (this.#isBusy = false));
+    worker.on('error', () => (this.#isBroken = true));
+    worker.on('exit', () => (this.#worker = undefined));
+    // Last, as listening for messages holds on to the process again.
+    worker.unref();
+    return worker;
+  }
+}
+
+/** How long the write-ahead log is, and how much of it is in the database already, in pages. */
+export interface LogState {
+  readonly pages: number;
+  readonly copied: number;
+}
+
+/** Reads the state of the log; cheap. Both are negative where there is no log. */
+export function logReader(db: Database): () => LogState {
+  const statement: Statement<[], [busy: number, pages: number, copied: number]> = db
+    .prepare<[], [number, number, number]>('PRAGMA wal_checkpoint(NOOP)')
+    .raw();
+  return () => {
+    const [, pages, copied] = statement.get()!;
+    return { pages, copied };
+  };
+}

@@ -1,0 +1,125 @@
+import Database from 'better-sqlite3';
+import { storeAway, type Command } from '../commits.ts';
+import { logReader, type LogState } from './checkpoints.ts';
+import { Ids } from './ids.ts';
+import { journalTable, type JournalTable } from './journal.ts';
+import { assertReadable, migrate } from './migrations.ts';
+import { taskTable, type TaskTable } from './tasks.ts';
+
+/** How long another process may hold the file, in ms. The event loop stands still meanwhile. */
+const BUSY_TIMEOUT = 2000;
+/** Pages given back to the file system at a time. */
+const BITE = 512;
+
+/** An open file, with all that is asked of it. */
+export class Connection {
+  readonly db: Database.Database;
+  readonly ids: Ids;
+  readonly tasks: TaskTable;
+  readonly journal: JournalTable;
+  readonly log: () => LogState;
+  readonly #begin: Database.Statement;
+  readonly #commit: Database.Statement;
+  readonly #rollback: Database.Statement;
+  readonly #savepoint: Database.Statement;
+  readonly #release: Database.Statement;
+  readonly #rollbackTo: Database.Statement;
+  readonly #keepTime: Database.Statement<[number]>;
+  #keptTime: number;
+
+  /** Throws where the file cannot be read and written, or is not one of ours. */
+  constructor(file: string) {
+    const db = openFile(file);
+    this.db = db;
+    this.ids = new Ids(db);
+    this.tasks = taskTable(db);
+    this.journal = journalTable(db);
+    this.log = logReader(db);
+    this.#begin = db.prepare('BEGIN IMMEDIATE');
+    this.#commit = db.prepare('COMMIT');
+    this.#rollback = db.prepare('ROLLBACK');
+    this.#savepoint = db.prepare('SAVEPOINT command');
+    this.#release = db.prepare('RELEASE command');
+    this.#rollbackTo = db.prepare('ROLLBACK TO command');
+    this.#keepTime = db.prepare("UPDATE meta SET value = max(value, ?) WHERE name = 'clock'");
+    this.#keptTime = db.prepare<[], number>("SELECT value FROM meta WHERE name = 'clock'").pluck().get()!;
+  }
+
+  /** The latest time on record. */
+  get keptTime(): number {
+    return this.#keptTime;
+  }
+
+  /** Puts a time on record, for a process to come, unless it is there. Part of the commit under way. */
+  keepTime(time: number): void {
+    if (time <= this.#keptTime) return;
+    this.#keepTime.run(time);
+    this.#keptTime = time;
+  }
+
+  /** Puts a time on record in place of one that was wrong. */
+  correctTime(time: number): void {
+    this.db.prepare<[number]>("UPDATE meta SET value = ? WHERE name = 'clock'").run(time);
+    this.#keptTime = time;
+  }
+
+  /** Makes one transaction of commands. Throws where it failed; then nothing of it is left. */
+  commit(commands: readonly Command[]): void {
+    this.#begin.run();
+    try {
+      for (const command of commands) this.#run(command);
+      this.#commit.run();
+    } catch (thrown) {
+      if (this.db.inTransaction) this.#rollback.run();
+      throw thrown;
+    }
+  }
+
+  /** Cuts free pages off the file, a few at a time: to give back many would hold everybody up. */
+  shrink(): void {
+    this.db.pragma(`incremental_vacuum(${BITE})`);
+  }
+
+  close(): void {
+    this.db.close();
+  }
+
+  #run(command: Command): void {
+    this.#savepoint.run();
+    try {
+      command.run();
+    } catch (thrown) {
+      // A full or failing disk may have undone the whole transaction already.
+      if (!this.db.inTransaction) throw thrown;
+      this.#rollbackTo.run();
+      command.fail(blame(thrown));
+    }
+    this.#release.run();
+  }
+}
+
+/** What a caller is told: trouble with the file is not the caller's, all else is. */
+export function blame(thrown: unknown): unknown {
+  const isTrouble = thrown instanceof Database.SqliteError && !thrown.code.startsWith('SQLITE_CONSTRAINT');
+  return isTrouble ? storeAway(thrown) : thrown;
+}
+
+function openFile(file: string): Database.Database {
+  let db: Database.Database | undefined;
+  try {
+    db = new Database(file, { timeout: BUSY_TIMEOUT });
+    assertReadable(db);
+    // This counts only before the first page is written, which the next line does.
+    db.pragma('auto_vacuum = INCREMENTAL');
+    db.pragma('journal_mode = WAL');
+    db.pragma('synchronous = FULL');
+    db.pragma('foreign_keys = ON');
+    db.pragma('wal_autocheckpoint = 0');
+    migrate(db);
+    return db;
+  } catch (thrown) {
+    db?.close();
+    if (!(thrown instanceof Database.SqliteError)) throw thrown;
+    throw new Error(`${file} cannot be opened: ${thrown.message}`, { cause: thrown });
+  }
+}

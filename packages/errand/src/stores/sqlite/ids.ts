@@ -1,0 +1,77 @@
+import { createCipheriv, randomBytes, timingSafeEqual } from 'node:crypto';
+import type { Database } from 'better-sqlite3';
+
+/** Where a task is, and what proves that who asks was given its id. */
+export interface Place {
+  readonly row: number;
+  readonly nonce: Buffer;
+}
+
+const NONCE_BYTES = 16;
+const ROW_BYTES = 6;
+/** 22 bytes in base64url; the last character holds two bits, so that each id has one spelling. */
+const SHAPE = /^[A-Za-z0-9_-]{29}[AQgw]$/;
+/** Rows that a process takes for itself at a time: one commit for so many ids. */
+const BLOCK = 1024;
+
+/**
+ * Ids of 128 random bits that carry their row number, so that tasks are found by row and need no
+ * index over random text: nonce || (row XOR AES(nonce)). The number is sealed under a key that
+ * never leaves the file, so ids show no order; a forged one meets another nonce.
+ */
+export class Ids {
+  readonly #db: Database;
+  readonly #mask: (nonce: Buffer) => Buffer;
+  #next = 0;
+  #end = 0;
+
+  constructor(db: Database) {
+    this.#db = db;
+    const key = db.prepare("SELECT value FROM meta WHERE name = 'id_key'").pluck().get() as Buffer;
+    // ECB over single blocks is the bare block cipher; it keeps no state, so one object serves all.
+    const cipher = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false);
+    this.#mask = (nonce) => cipher.update(nonce);
+  }
+
+  next(): string {
+    if (this.#db.inTransaction) throw new Error('an id cannot be made while a task is being decided on');
+    if (this.#next === this.#end) this.#reserve();
+    return this.seal({ row: this.#next++, nonce: randomBytes(NONCE_BYTES) });
+  }
+
+  seal({ row, nonce }: Place): string {
+    const bytes = Buffer.allocUnsafe(NONCE_BYTES + ROW_BYTES);
+    nonce.copy(bytes);
+    bytes.writeUIntBE(row, NONCE_BYTES, ROW_BYTES);
+    this.#maskRow(bytes);
+    return bytes.toString('base64url');
+  }
+
+  /** The place that an id names, whether there is a task or not; `undefined` for any other text. */
+  unseal(id: string): Place | undefined {
+    if (!SHAPE.test(id)) return undefined;
+    const bytes = Buffer.from(id, 'base64url');
+    this.#maskRow(bytes);
+    return { row: bytes.readUIntBE(NONCE_BYTES, ROW_BYTES), nonce: bytes.subarray(0, NONCE_BYTES) };
+  }
+
+  #maskRow(bytes: Buffer): void {
+    const mask = this.#mask(bytes.subarray(0, NONCE_BYTES));
+    for (let index = 0; index < ROW_BYTES; index++) bytes[NONCE_BYTES + index]! ^= mask[index]!;
+  }
+
+  /** Several processes share the file: what one has taken is on disk before it is used. */
+  #reserve(): void {
+    const taken = this.#db
+      .prepare("UPDATE meta SET value = value + ? WHERE name = 'next_row' RETURNING value")
+      .pluck()
+      .get(BLOCK) as number;
+    this.#end = taken;
+    this.#next = taken - BLOCK;
+  }
+}
+
+/** Compares in constant time, so that an id cannot be found out piece by piece. */
+export function isSameNonce(a: Buffer, b: Buffer): boolean {
+  return a.length === b.length && timingSafeEqual(a, b);
+}

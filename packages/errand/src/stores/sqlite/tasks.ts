@@ -1,0 +1,189 @@
+import type { Database } from 'better-sqlite3';
+import type { JsonObject, JsonValue } from '../../json.ts';
+import type { Input, InputCapabilities } from '../../task/input.ts';
+import type { Progress, Task, TaskOutcome, TaskStatus } from '../../task/task.ts';
+import { isSameNonce, type Place } from './ids.ts';
+
+/** A task as it stands in the file, and how long its journal is. */
+export interface StoredTask {
+  readonly task: Task;
+  readonly entries: number;
+}
+
+/** Where a due task is, and since when it is due. */
+export interface DuePlace extends Place {
+  readonly wakeAt: number;
+}
+
+const LIVE = `status IN ('working', 'input_required')`;
+
+/** The statements on the tables `task` and `call`. */
+export type TaskTable = ReturnType<typeof taskTable>;
+
+export function taskTable(db: Database) {
+  const select = db.prepare<[number], TaskRow>(SELECT).raw();
+  const insertTask = db.prepare(INSERT_TASK);
+  const insertCall = db.prepare(INSERT_CALL);
+  const update = db.prepare(UPDATE);
+  const nonceOf = db.prepare<[number], Buffer>('SELECT nonce FROM task WHERE row = ?').pluck();
+  const due = db.prepare<[number, number], DuePlace>(
+    `SELECT row, nonce, wake_at AS wakeAt FROM task WHERE wake_at > ? AND wake_at <= ? AND ${LIVE} ORDER BY wake_at, row`,
+  );
+  const held = db.prepare<[], Place>(`SELECT row, nonce FROM task WHERE held IS NOT NULL AND ${LIVE}`);
+  const overdue = db.prepare<[number, number], Place>(
+    `SELECT row, nonce FROM task WHERE deadline_at <= ? AND ${LIVE} ORDER BY deadline_at LIMIT ?`,
+  );
+  const live = db.prepare<[string], number>(`SELECT count(*) FROM task WHERE principal = ? AND ${LIVE}`).pluck();
+  const expire = db.prepare<[number, number]>(
+    'DELETE FROM task WHERE row IN (SELECT row FROM task WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)',
+  );
+
+  return {
+    read(id: string, { row, nonce }: Place): StoredTask | undefined {
+      const found = select.get(row);
+      return found !== undefined && isSameNonce(found[0], nonce)
+        ? { task: taskOf(id, found), entries: found[1] }
+        : undefined;
+    },
+    has({ row, nonce }: Place): boolean {
+      const found = nonceOf.get(row);
+      return found !== undefined && isSameNonce(found, nonce);
+    },
+    insert({ row, nonce }: Place, task: Task, entries: number): void {
+      const { principal, createdAt, deadlineAt, expiresAt } = task;
+      insertTask.run(row, nonce, principal, createdAt, deadlineAt, expiresAt, entries, task.version, ...stateOf(task));
+      const { tool, toolVersion, seed, prepared, capabilities } = task;
+      insertCall.run(
+        row,
+        tool,
+        toolVersion,
+        seed,
+        JSON.stringify(task.arguments),
+        json(prepared),
+        members(capabilities),
+      );
+    },
+    /** Writes the next state over the one of the version before. Returns whether that was there. */
+    update({ row }: Place, task: Task, entries: number): boolean {
+      return update.run(entries, task.version, ...stateOf(task), row, task.version - 1).changes === 1;
+    },
+    expire: (now: number, limit: number): number => expire.run(now, limit).changes,
+    due: (after: number, until: number): DuePlace[] => due.all(after, until),
+    held: (): Place[] => held.all(),
+    overdue: (now: number, limit: number): Place[] => overdue.all(now, limit),
+    live: (principal: string): number => live.get(principal)!,
+  };
+}
+
+/** What a change may write, in the order of `stateOf`. */
+const STATE = [
+  'status',
+  'status_message',
+  'progress_done',
+  'progress_total',
+  'inputs',
+  'outcome',
+  'last_updated_at',
+  'poll_interval_ms',
+  'epoch',
+  'wake_at',
+  'runs',
+  'held',
+];
+
+const INSERT_TASK = `
+  INSERT INTO task (row, nonce, principal, created_at, deadline_at, expires_at, entries, version, ${STATE.join(', ')})
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ${STATE.map(() => '?').join(', ')})`;
+
+const INSERT_CALL = `
+  INSERT INTO call (row, tool, tool_version, seed, arguments, prepared, capabilities) VALUES (?, ?, ?, ?, ?, ?, ?)`;
+
+const UPDATE = `
+  UPDATE task SET entries = ?, version = ?, ${STATE.map((column) => `${column} = ?`).join(', ')}
+  WHERE row = ? AND version = ?`;
+
+const SELECT = `
+  SELECT nonce, entries, version, principal, created_at, deadline_at, expires_at, ${STATE.join(', ')},
+    tool, tool_version, seed, arguments, prepared, capabilities
+  FROM task JOIN call USING (row) WHERE row = ?`;
+
+type TaskRow = [
+  nonce: Buffer,
+  entries: number,
+  version: number,
+  principal: string,
+  createdAt: number,
+  deadlineAt: number,
+  expiresAt: number,
+  status: TaskStatus,
+  statusMessage: string | null,
+  progressDone: number | null,
+  progressTotal: number | null,
+  inputs: string | null,
+  outcome: string | null,
+  lastUpdatedAt: number,
+  pollIntervalMs: number,
+  epoch: number,
+  wakeAt: number | null,
+  runs: number,
+  held: string | null,
+  tool: string,
+  toolVersion: string,
+  seed: string,
+  args: string,
+  prepared: string | null,
+  capabilities: string | null,
+];
+
+function stateOf(task: Task): (string | number | null)[] {
+  return [
+    task.status,
+    task.statusMessage ?? null,
+    task.progress?.done ?? null,
+    task.progress?.total ?? null,
+    members(task.inputs),
+    json(task.outcome),
+    task.lastUpdatedAt,
+    task.pollIntervalMs,
+    task.epoch,
+    task.wakeAt ?? null,
+    task.runs,
+    task.held ?? null,
+  ];
+}
+
+// prettier-ignore
+function taskOf(id: string, [
+  , , version, principal, createdAt, deadlineAt, expiresAt, status, statusMessage, done, total, inputs, outcome,
+  lastUpdatedAt, pollIntervalMs, epoch, wakeAt, runs, held, tool, toolVersion, seed, args, prepared, capabilities,
+]: TaskRow): Task {
+  return {
+    id, version, principal, tool, toolVersion,
+    arguments: JSON.parse(args) as JsonObject,
+    ...(prepared === null ? {} : { prepared: JSON.parse(prepared) as JsonValue }),
+    seed,
+    capabilities: capabilities === null ? {} : JSON.parse(capabilities) as InputCapabilities,
+    status,
+    ...(statusMessage === null ? {} : { statusMessage }),
+    ...(done === null ? {} : { progress: progressOf(done, total) }),
+    inputs: inputs === null ? {} : JSON.parse(inputs) as Record<string, Input>,
+    ...(outcome === null ? {} : { outcome: JSON.parse(outcome) as TaskOutcome }),
+    createdAt, lastUpdatedAt, deadlineAt, expiresAt, pollIntervalMs, epoch,
+    ...(wakeAt === null ? {} : { wakeAt }),
+    runs,
+    ...(held === null ? {} : { held }),
+  };
+}
+
+function progressOf(done: number, total: number | null): Progress {
+  return total === null ? { done } : { done, total };
+}
+
+function json(value: unknown): string | null {
+  return value === undefined ? null : JSON.stringify(value);
+}
+
+/** An object without members is kept as nothing, which costs nothing to read. */
+function members(value: object): string | null {
+  return Object.keys(value).length === 0 ? null : JSON.stringify(value);
+}

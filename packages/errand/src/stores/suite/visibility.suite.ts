@@ -1,0 +1,66 @@
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { Store } from '../../store.ts';
+import type { Task } from '../../task/task.ts';
+import { newTask, describeAs, listen, settled, type Subject } from './subject.suite.ts';
+
+export function visibility(subject: Subject): void {
+  describe('visibility', () => {
+    let store: Store;
+    beforeEach(() => {
+      store = subject.store;
+    });
+
+    test('nobody reads a command before its commit', async () => {
+      const [task, second] = [await store.create(newTask(store)), newTask(store)];
+      const writing = Promise.all([store.change(task.id, describeAs('new')), store.create(second)]);
+      for (let microtask = 0; microtask < 10; microtask++) {
+        expect(await store.read(task.id)).toEqual(task);
+        expect(await store.read(second.id)).toBeUndefined();
+      }
+      expect(await store.live(task.principal)).toBe(1);
+      await writing;
+      expect((await store.read(task.id))?.statusMessage).toBe('new');
+      expect(await store.live(task.principal)).toBe(2);
+    });
+
+    test('listeners hear the latest state of each task once a commit, after the callers', async () => {
+      const [first, second] = [newTask(store), newTask(store)];
+      const order: string[] = [];
+      store.subscribe((task) => order.push(`heard ${task.id} v${task.version}`));
+      const callers = [
+        store.create(first).then(() => order.push('answered')),
+        store.create(second).then(() => order.push('answered')),
+        store.change(first.id, describeAs('x')).then(() => order.push('answered')),
+      ];
+      await Promise.all(callers);
+      await settled();
+      expect(order).toEqual(['answered', 'answered', 'answered', `heard ${first.id} v2`, `heard ${second.id} v1`]);
+    });
+
+    test('a listener that throws harms neither callers nor other listeners, and is warned about', async () => {
+      const warning = new Promise<Error>((resolve) => process.once('warning', resolve));
+      store.subscribe(() => {
+        throw new Error('bad listener');
+      });
+      const heard = listen(store);
+      const task = await store.create(newTask(store));
+      await settled();
+      expect(heard).toEqual([task]);
+      expect((await warning).message).toBe('bad listener');
+    });
+
+    test('a listener hears nothing after it stopped, and nothing of refused commands', async () => {
+      const task = await store.create(newTask(store));
+      await settled();
+      const heard: Task[] = [];
+      const stop = store.subscribe((state) => heard.push(state));
+      const refused = store.change(task.id, (now) => ({ task: { ...now, tool: 'other' } }));
+      await expect(refused).rejects.toThrow(TypeError);
+      await settled();
+      stop();
+      await store.change(task.id, describeAs('late'));
+      await settled();
+      expect(heard).toEqual([]);
+    });
+  });
+}
