@@ -1,17 +1,23 @@
-/** The longest that a timer of the platform can wait (2^31 - 1 ms is the limit). */
-const LONGEST = 2 ** 31 - 1;
+/** The longest that a timer of the platform can wait, in ms. */
+export const LONGEST = 2 ** 31 - 1;
 
 /**
  * Calls `action` at `time` (ms since the epoch, by `now`), however far off. Does not keep the
  * process alive. Returns how to stop it.
  */
 export function setAlarm(time: number, now: () => number, action: () => void): () => void {
-  let timer: NodeJS.Timeout;
-  const arm = (): void => {
-    const left = time - now();
-    timer = left > LONGEST ? setTimeout(arm, LONGEST) : setTimeout(action, Math.max(0, left));
-    timer.unref();
+  // A timer of the platform may fire a little early, and not all clocks run at its pace.
+  const wait = (): NodeJS.Timeout => setTimeout(ring, Math.min(Math.max(0, time - now()), LONGEST)).unref();
+  const ring = (): void => {
+    if (now() < time) timer = wait();
+    else action();
   };
-  arm();
+  let timer = wait();
   return () => clearTimeout(timer);
+}
+
+/** Calls `action` in `ms`, however the clock is set meanwhile. Else like `setAlarm`. */
+export function setTimer(ms: number, action: () => void): () => void {
+  const now = (): number => performance.now();
+  return setAlarm(now() + ms, now, action);
 }

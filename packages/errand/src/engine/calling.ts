@@ -9,6 +9,7 @@ import type { InputResponse } from '../task/input.ts';
 import { principalKey } from '../task/principal.ts';
 import type { Task, TaskOutcome, ToolResult } from '../task/task.ts';
 import { created, openInputs } from '../task/transitions.ts';
+import { setTimer } from './alarm.ts';
 import type { Questions } from './context.ts';
 import type { TaskCommands } from './commands.ts';
 import { contained } from './containment.ts';
@@ -95,13 +96,13 @@ export function createCalling({
     if (!call.takesTasks) return hold(call, task);
     if (tool.task === 'always') return { kind: 'task', task: await store.create(task) };
     const attempt = executor.attempt(task, { sleepPersists: true });
-    const patience = setTimeout(attempt.persist, tool.patienceMs);
+    const stopPatience = setTimer(tool.patienceMs, attempt.persist);
     const stop = onAbort(call.signal, attempt.abandon);
     try {
       const came = await attempt.outcome;
       return came.kind === 'task' ? came : plain(came.outcome);
     } finally {
-      clearTimeout(patience);
+      stopPatience();
       stop();
     }
   }
