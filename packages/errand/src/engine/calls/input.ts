@@ -12,8 +12,15 @@ export function askClient(run: Run, question: Question): Promise<JsonValue> {
   const start = (begun: Call): void => void wait(run, begun, question);
   const call = run.journal.begin('input', key, start, () => (timeout === undefined ? null : run.now() + timeout));
   if (signal?.aborted) takeBack(run, key);
-  else signal?.addEventListener('abort', () => takeBack(run, key), { once: true });
+  else if (signal !== undefined) onAbortBefore(call.promise, signal, () => takeBack(run, key));
   return call.promise;
+}
+
+/** Calls `action` when the signal aborts, unless the question is over by then. */
+function onAbortBefore(over: Promise<unknown>, signal: AbortSignal, action: () => void): void {
+  const unlisten = (): void => signal.removeEventListener('abort', action);
+  signal.addEventListener('abort', action, { once: true });
+  over.then(unlisten, unlisten);
 }
 
 async function wait(run: Run, call: Call, { key, request }: Question): Promise<void> {

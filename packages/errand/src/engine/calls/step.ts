@@ -3,29 +3,44 @@ import pRetry from 'p-retry';
 import { toMs } from '../../duration.ts';
 import { jsonCopy } from '../../json.ts';
 import type { CallOutcome } from '../../task/journal.ts';
+import { LONGEST, setTimer } from '../alarm.ts';
 import type { StepContext, StepOptions } from '../context.ts';
 import { toFailure } from '../failures.ts';
 import type { Call } from '../journal.ts';
 import type { Run } from '../run.ts';
 
-/** The user's effect, and how it is tried. */
+/** The user's effect, and how it is tried. Durations in ms. */
 export interface Step {
   readonly name: string;
   readonly fn: (step: StepContext) => unknown;
-  readonly options: StepOptions;
+  readonly atMostOnce: boolean;
+  readonly attempts: number;
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
+  readonly when: ((error: Error) => boolean) | undefined;
+  readonly timeoutMs: number | undefined;
 }
 
-/** Refuses options that contradict each other, before anything is recorded. */
-export function checkStep({ name, fn, options }: Step): void {
+/** A step with its defaults filled in. Refuses what makes no sense, before anything is recorded. */
+export function toStep(name: string, fn: Step['fn'], options: StepOptions): Step {
   if (typeof name !== 'string' || name === '') throw new TypeError('step: the first argument is its name');
   if (typeof fn !== 'function') throw new TypeError(`step "${name}": the second argument is the function to run`);
-  const attempts = options.retry?.attempts ?? 1;
+  const what = `step "${name}"`;
+  const { attempts = 1, backoff = 500, maxBackoff = '30s', when } = options.retry ?? {};
   if (!Number.isInteger(attempts) || attempts < 1) {
-    throw new TypeError(`step "${name}": retry.attempts is ${attempts}; it counts all attempts, so 1 or more`);
+    throw new TypeError(`${what}: retry.attempts is ${attempts}; it counts all attempts, so 1 or more`);
   }
-  if (options.atMostOnce && attempts > 1) {
-    throw new TypeError(`step "${name}": atMostOnce cannot be combined with retries`);
-  }
+  if (options.atMostOnce && attempts > 1) throw new TypeError(`${what}: atMostOnce cannot be combined with retries`);
+  return {
+    name,
+    fn,
+    atMostOnce: options.atMostOnce ?? false,
+    attempts,
+    backoffMs: toMs(backoff, `${what}: retry.backoff`),
+    maxBackoffMs: Math.min(toMs(maxBackoff, `${what}: retry.maxBackoff`), LONGEST),
+    when,
+    timeoutMs: options.timeout === undefined ? undefined : toMs(options.timeout, `${what}: timeout`),
+  };
 }
 
 /** Runs the effect of a step and records its outcome. */
@@ -38,7 +53,7 @@ export async function runStep(run: Run, call: Call, step: Step): Promise<void> {
 }
 
 async function outcomeOf(run: Run, call: Call, step: Step): Promise<CallOutcome> {
-  if (step.options.atMostOnce) {
+  if (step.atMostOnce) {
     if (call.replayed) return unknownOutcome(step.name);
     await run.write((task) => task);
   } else if (run.journal.holdsUnwrittenValues) {
@@ -71,22 +86,21 @@ class Attempt extends Error {
   override readonly name = 'Attempt';
 }
 
-async function attempts(run: Run, key: string, { name, fn, options }: Step): Promise<unknown> {
-  const { attempts = 1, backoff = 500, maxBackoff = '30s', when } = options.retry ?? {};
-  const timeout = options.timeout === undefined ? undefined : toMs(options.timeout, `step "${name}": timeout`);
+async function attempts(run: Run, key: string, step: Step): Promise<unknown> {
+  const { name, fn, when } = step;
   try {
     return await pRetry(
       async (attempt) => {
         try {
-          return await once(run.signal, timeout, name, (signal) => fn({ key, attempt, signal }));
+          return await once(run, step, (signal) => fn({ key, attempt, signal }));
         } catch (cause) {
           throw new Attempt(name, { cause });
         }
       },
       {
-        retries: attempts - 1,
-        minTimeout: toMs(backoff, `step "${name}": retry.backoff`),
-        maxTimeout: toMs(maxBackoff, `step "${name}": retry.maxBackoff`),
+        retries: step.attempts - 1,
+        minTimeout: step.backoffMs,
+        maxTimeout: step.maxBackoffMs,
         randomize: true,
         signal: run.signal,
         shouldRetry: ({ error }) => when?.(asError(error.cause)) ?? true,
@@ -102,32 +116,27 @@ async function attempts(run: Run, key: string, { name, fn, options }: Step): Pro
 }
 
 /** One attempt: its signal aborts with the run's and with the timeout, which does not wait for it. */
-async function once<T>(
-  outer: AbortSignal,
-  timeout: number | undefined,
-  name: string,
-  fn: (signal: AbortSignal) => T,
-): Promise<Awaited<T>> {
+async function once<T>(run: Run, { name, timeoutMs }: Step, fn: (signal: AbortSignal) => T): Promise<Awaited<T>> {
   const controller = new AbortController();
-  const relay = (): void => controller.abort(outer.reason);
-  if (outer.aborted) relay();
-  outer.addEventListener('abort', relay, { once: true });
-  let timer: NodeJS.Timeout | undefined;
+  const relay = (): void => controller.abort(run.signal.reason);
+  if (run.signal.aborted) relay();
+  run.signal.addEventListener('abort', relay, { once: true });
+  let stopTimer: (() => void) | undefined;
   try {
     const result = Promise.resolve(fn(controller.signal));
-    if (timeout === undefined) return await result;
+    if (timeoutMs === undefined) return await result;
     const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => {
-        const error = new Error(`step "${name}" took longer than ${timeout} ms`);
+      stopTimer = setTimer(timeoutMs, () => {
+        const error = new Error(`step "${name}" took longer than ${timeoutMs} ms`);
         error.name = 'TimeoutError';
         reject(error);
         controller.abort(error);
-      }, timeout);
+      });
     });
     return await Promise.race([result, late]);
   } finally {
-    clearTimeout(timer);
-    outer.removeEventListener('abort', relay);
+    stopTimer?.();
+    run.signal.removeEventListener('abort', relay);
   }
 }
 
