@@ -7,14 +7,21 @@ import type { RegisteredTool } from './registry.ts';
 
 /** What a handler returned, as the tool result that it stands for. Throws `internal` where it is none. */
 export async function toResult(tool: RegisteredTool, returned: unknown): Promise<ToolResult> {
-  if (typeof returned === 'string') return { content: [{ type: 'text', text: returned }] };
+  const result = typeof returned === 'string' ? textResult(returned) : jsonResult(tool, returned);
+  await checkOutput(tool, result);
+  return result;
+}
+
+function textResult(text: string): ToolResult {
+  return { content: [{ type: 'text', text }] };
+}
+
+function jsonResult(tool: RegisteredTool, returned: unknown): ToolResult {
   const what = `the result of tool "${tool.name}"`;
   if (!isObject(returned) || !Array.isArray(returned['content'])) {
     throw new ErrandError('internal', `${what} is neither a text nor an object with a content list`);
   }
-  const result = jsonCopy(returned, what) as unknown as ToolResult;
-  await checkOutput(tool, result);
-  return result;
+  return jsonCopy(returned, what) as unknown as ToolResult;
 }
 
 /** What a handler threw: a JSON-RPC error if it meant one, else a tool result that says so to the model. */
@@ -25,7 +32,7 @@ export function toOutcome(thrown: unknown): TaskOutcome {
     return { kind: 'error', error: { code, message, ...(data === undefined ? {} : { data }) } };
   }
   const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return { kind: 'result', result: { content: [{ type: 'text', text }], isError: true } };
+  return { kind: 'result', result: { ...textResult(text), isError: true } };
 }
 
 function asRpcError(thrown: unknown): RpcError | undefined {
