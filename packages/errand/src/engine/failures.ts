@@ -25,11 +25,13 @@ export class InputTimeout extends StepError {}
 /** A question was withdrawn before it was answered. */
 export class InputWithdrawn extends StepError {}
 
-const FAMILY: Record<string, new (failure: Failure) => StepError> = { StepUnknown, InputTimeout, InputWithdrawn };
+const FAMILY = new Map<string, new (failure: Failure) => StepError>(
+  Object.entries({ StepUnknown, InputTimeout, InputWithdrawn }),
+);
 
 /** The error that a handler sees for a failure of the journal. */
 export function toError(failure: Failure): StepError {
-  return new (FAMILY[failure.name] ?? StepError)(failure);
+  return new (FAMILY.get(failure.name) ?? StepError)(failure);
 }
 
 /** What the journal keeps of a thrown value. Names the step where its data is no JSON. */
@@ -50,6 +52,14 @@ function dataOf(data: unknown, step: string): JsonValue {
   } catch (error) {
     return (error as Error).message;
   }
+}
+
+/** The work did not end before its deadline (ms since the epoch). */
+export function deadlinePassed(deadlineAt: number): ErrandError {
+  return new ErrandError(
+    'deadline',
+    `the deadline passed (${new Date(deadlineAt).toISOString()}) before the work ended`,
+  );
 }
 
 /** A run lost its right to write: the task ended, or another run took it over. */

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import { ERRORS } from '../errors.ts';
 import type { Store } from '../store.ts';
 import { isTerminal, type Task } from '../task/task.ts';
 import { finish } from '../task/transitions.ts';
 import { setAlarm } from './alarm.ts';
+import { deadlinePassed } from './failures.ts';
 
 /** How often the store is asked which tasks are over time, in ms. */
 const SWEEP_EVERY = 1000;
@@ -16,9 +16,11 @@ const BATCH = 500;
  */
 export function startSweeper(store: Store, log: Logger): () => void {
   let sweeping = false;
+  let again = false;
   const alarms = new Map<string, () => void>();
 
   async function sweep(): Promise<void> {
+    again = sweeping; // what became due meanwhile may have been missed
     if (sweeping) return;
     sweeping = true;
     try {
@@ -33,6 +35,7 @@ export function startSweeper(store: Store, log: Logger): () => void {
     } finally {
       sweeping = false;
     }
+    if (again) await sweep();
   }
 
   // A deadline that comes before the next sweep gets a timer of its own.
@@ -69,8 +72,8 @@ export function startSweeper(store: Store, log: Logger): () => void {
 async function endOverdue(store: Store, id: string): Promise<void> {
   await store.change(id, (task: Task) => {
     if (task.deadlineAt > store.now()) return undefined;
-    const message = `the deadline passed (${new Date(task.deadlineAt).toISOString()}) before the work ended`;
-    const next = finish(task, { kind: 'error', error: { code: ERRORS.deadline.code, message } }, store.now());
+    const { code, message } = deadlinePassed(task.deadlineAt);
+    const next = finish(task, { kind: 'error', error: { code, message } }, store.now());
     return next === task ? undefined : { task: next };
   });
 }
