@@ -139,6 +139,19 @@ export class Journal {
     return this.#recorded[this.#made];
   }
 
+  /** A recorded begin that the next end waits for. */
+  get owed(): BeginEntry | undefined {
+    const next = this.#recorded[this.#made];
+    const end = this.#ends[this.#delivered];
+    return next !== undefined && end !== undefined && next.seq < end.seq ? next : undefined;
+  }
+
+  /** What to say when the handler did not come to the begin that it owes, within so many ms. */
+  owedError(ms: number): JournalMismatch {
+    const { seq } = this.owed!;
+    return new JournalMismatch(`entry ${seq} is ${label(this.owed!)}, but the handler did not come to it in ${ms} ms`);
+  }
+
   /** What to say when the handler ended without coming to a recorded begin. */
   unreachedError(entry: BeginEntry): JournalMismatch {
     return new JournalMismatch(`entry ${entry.seq} is ${label(entry)}, but the handler ended before it`);
@@ -200,8 +213,7 @@ export class Journal {
     if (this.#closed) return;
     const end = this.#ends[this.#delivered];
     if (end === undefined) return this.#drained();
-    const owed = this.#recorded[this.#made];
-    if (owed !== undefined && owed.seq < end.seq) return this.#rest(); // begin() starts the pump again
+    if (this.owed !== undefined) return this.#rest(); // begin() starts the pump again
     const held = this.#host.resume();
     if (held !== undefined) {
       void held.then(() => setImmediate(this.#turn));

@@ -17,6 +17,8 @@ export interface Run {
    * resolves with the state after it. Rejects with `LeaseLost` where the run may no longer write.
    */
   write(transition: (task: Task, now: number) => Task): Promise<Task>;
+  /** Shows a text to whoever looks at the task, soon; of several at once the last one. */
+  describe(message: string): void;
   /** Sees to it that a call which may last has a task on disk, before it waits. */
   persist(cause: 'input' | 'sleep'): void;
   /** Calls `action` at a time (ms since the epoch), unless the run is over by then. Returns how to stop it. */

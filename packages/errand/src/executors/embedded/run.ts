@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import { setAlarm } from '../../engine/alarm.ts';
 import { contain, type Contained } from '../../engine/containment.ts';
@@ -11,12 +12,15 @@ import type { Handler } from '../../engine/tool.ts';
 import { ErrandError } from '../../errors.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task, type TaskOutcome } from '../../task/task.ts';
-import { finish, hold, park } from '../../task/transitions.ts';
+import { describe, finish, hold, park } from '../../task/transitions.ts';
 import type { Place } from './place.ts';
 import type { TaskRecord } from './record.ts';
 
 /** How long a run that only waits stays in memory, in ms. */
 const PARK_AFTER = 1000;
+
+/** How long a replay may take over what the code before it did at once, in ms. */
+const STALLED_AFTER = 60_000;
 
 /** How a run came to its end. */
 export type RunEnd =
@@ -46,12 +50,15 @@ export class EmbeddedRun implements Run, JournalHost {
   readonly journal: Journal;
   readonly log: Logger;
   readonly #parts: RunParts;
-  readonly #controller = new AbortController();
+  readonly #controller = createController();
   readonly #alarms = new Set<() => void>();
   readonly #contained: Contained = { crash: (error) => this.#crash(error) };
   readonly #startedAt = performance.now();
-  #parking: NodeJS.Timeout | undefined;
+  #idle: NodeJS.Timeout | undefined;
   #over = false;
+  /** What is to be shown with the next write. */
+  #message: string | undefined;
+  #showing = false;
   /** The end that comes next is the run's own. */
   #finishing = false;
   /** How long the replay took, in ms. */
@@ -107,7 +114,7 @@ export class EmbeddedRun implements Run, JournalHost {
     this.#finishing = true;
     try {
       const entries = this.journal.finish();
-      await this.#parts.record.write((task, now) => finish(task, outcome, now), entries);
+      await this.#write((task, now) => finish(task, outcome, now), entries);
       this.#end({ kind: 'ended', outcome });
     } catch (error) {
       this.abandon(error);
@@ -115,11 +122,36 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   write(transition: (task: Task, now: number) => Task): Promise<Task> {
-    return this.#parts.record.write(transition, this.journal.take());
+    return this.#write(transition, this.journal.take());
+  }
+
+  /** Every write takes the latest text along, so that none comes too late. */
+  #write(transition: (task: Task, now: number) => Task, entries: readonly JournalEntry[]): Promise<Task> {
+    const message = this.#message;
+    this.#message = undefined;
+    return this.#parts.record.write(
+      (task, now) => transition(message === undefined ? task : describe(task, message, now), now),
+      entries,
+    );
   }
 
   async flush(): Promise<void> {
     await this.write((task) => task);
+  }
+
+  describe(message: string): void {
+    this.#message = message;
+    if (this.journal.live) this.#show();
+  }
+
+  /** One write at a time; what comes in between is merged. */
+  #show(): void {
+    if (this.#showing || this.#message === undefined) return;
+    this.#showing = true;
+    this.flush().then(() => {
+      this.#showing = false;
+      this.#show();
+    }, this.abandon);
   }
 
   persist(cause: 'input' | 'sleep'): void {
@@ -170,24 +202,36 @@ export class EmbeddedRun implements Run, JournalHost {
   caughtUp(): void {
     this.replayMs = performance.now() - this.#startedAt;
     this.log.level = this.#parts.log.level;
+    // What the replay came to last is mostly what is shown already.
+    if (this.#message === this.task.statusMessage) this.#message = undefined;
+    this.#show();
   }
 
   resume(): Promise<void> | undefined {
-    clearTimeout(this.#parking);
+    clearTimeout(this.#idle);
     return this.#parts.place.take();
   }
 
   quiet(): void {
-    clearTimeout(this.#parking);
-    if (this.#over || this.journal.busy || !this.journal.live) return;
-    const calls = [...this.journal.calls];
-    if (calls.length === 0) return;
-    if (calls.some(({ entry }) => entry.kind !== 'input' && entry.kind !== 'sleep')) {
+    clearTimeout(this.#idle);
+    if (this.#over) return;
+    if (this.journal.owed !== undefined) {
+      this.#idle = setTimeout(() => this.mismatch(this.journal.owedError(STALLED_AFTER)), STALLED_AFTER).unref();
+    } else if (this.#waits()) {
+      this.#parts.place.leave(); // a run that waits holds no slot
+      // One that cannot be replayed has to stay.
+      const mayPark = this.#parts.record.written && this.#parts.tool.replay;
+      if (mayPark) this.#idle = setTimeout(() => void this.#park(), PARK_AFTER).unref();
+    } else if (this.journal.live && !this.journal.busy && this.stepping) {
       void this.#parts.place.take();
-      return;
     }
-    this.#parts.place.leave(); // a run that waits holds no slot
-    if (this.#parts.record.written) this.#parking = setTimeout(() => void this.#park(), PARK_AFTER).unref();
+  }
+
+  /** Whether all that the handler began are waits, and none of them is over. */
+  #waits(): boolean {
+    const calls = [...this.journal.calls];
+    const idle = this.journal.live && !this.journal.busy && calls.length > 0;
+    return idle && calls.every(({ entry }) => entry.kind === 'input' || entry.kind === 'sleep');
   }
 
   mismatch(error: JournalMismatch): void {
@@ -207,7 +251,8 @@ export class EmbeddedRun implements Run, JournalHost {
     let parked = false;
     try {
       await this.write((task) => {
-        parked = keys.every((key) => task.inputs[key]?.state === 'open');
+        // The handler may have gone on since.
+        parked = this.#waits() && keys.every((key) => task.inputs[key]?.state === 'open');
         return parked ? park(task, times.length === 0 ? undefined : Math.min(...times)) : task;
       });
       if (parked) this.#end({ kind: 'parked' });
@@ -220,7 +265,7 @@ export class EmbeddedRun implements Run, JournalHost {
     if (this.#over) return;
     this.#over = true;
     this.journal.close();
-    clearTimeout(this.#parking);
+    clearTimeout(this.#idle);
     for (const stop of this.#alarms) stop();
     this.#parts.record.close();
     this.#parts.place.leave();
@@ -230,4 +275,11 @@ export class EmbeddedRun implements Run, JournalHost {
     }
     this.#parts.onEnd(end);
   }
+}
+
+/** For a signal that any number of steps may listen to at once. */
+function createController(): AbortController {
+  const controller = new AbortController();
+  setMaxListeners(0, controller.signal);
+  return controller;
 }
