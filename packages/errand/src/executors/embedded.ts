@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { setAlarm } from '../engine/alarm.ts';
 import { installContainment } from '../engine/containment.ts';
+import { deadlinePassed } from '../engine/failures.ts';
 import type { Registry, RegisteredTool } from '../engine/registry.ts';
 import { ErrandError } from '../errors.ts';
 import type { Attempt, AttemptOutcome, Executor } from '../executor.ts';
@@ -42,6 +43,8 @@ interface Running {
   record?: TaskRecord;
   /** What was heard of the task before there was a record. */
   heard?: Task;
+  /** Answers a call that has no task yet with an error, and ends its run. */
+  readonly takeBack?: (why: ErrandError) => void;
 }
 
 class EmbeddedExecutor implements Executor {
@@ -77,25 +80,52 @@ class EmbeddedExecutor implements Executor {
   }
 
   attempt(task: Task, { sleepPersists }: { readonly sleepPersists: boolean }): Attempt {
-    let settle!: (outcome: AttemptOutcome | Promise<AttemptOutcome>) => void;
-    const outcome = new Promise<AttemptOutcome>((resolve) => (settle = resolve));
+    let resolve!: (outcome: AttemptOutcome) => void;
+    let reject!: (error: unknown) => void;
+    const outcome = new Promise<AttemptOutcome>((yes, no) => {
+      resolve = yes;
+      reject = no;
+    });
     const record = new TaskRecord(this.#store, task, {
       sleepPersists,
-      onPersist: (created) => settle(created.then((task) => ({ kind: 'task', task }))),
+      onPersist: (created) =>
+        void created.then(
+          (task) => resolve({ kind: 'task', task }),
+          (error: unknown) => {
+            reject(error);
+            running.run?.stop();
+          },
+        ),
     });
-    const running: Running = { place: new Place(this.#slots, task.tool), record };
+    const takeBack = (why: ErrandError): void => {
+      if (record.written) return;
+      reject(why);
+      running.run?.stop();
+      this.#forget(task.id);
+    };
+    const running: Running = { place: new Place(this.#slots, task.tool), record, takeBack };
     this.#running.set(task.id, running);
     const onEnd = (end: RunEnd): void => {
       if (record.written) return this.#onEnd(task.id, task.tool, end);
       this.#forget(task.id);
-      if (end.kind === 'ended') settle({ kind: 'ended', outcome: end.outcome });
-      else settle(Promise.reject(end.kind === 'abandoned' ? (end.cause as Error) : this.#takenBack()));
+      if (end.kind === 'ended') resolve({ kind: 'ended', outcome: end.outcome });
+      else if (end.kind === 'abandoned') reject(end.cause);
     };
     const begin = async (): Promise<void> => {
       await running.place.take();
       if (!record.written) await this.#run(running, record, [], onEnd);
+      const { held } = record.task;
+      if (held !== undefined) takeBack(new ErrandError('internal', held));
     };
-    begin().catch((error: unknown) => settle(Promise.reject(error as Error)));
+    if (this.#closed) takeBack(draining());
+    else begin().catch(reject);
+    // No sweeper knows of what is not written down.
+    const disarm = setAlarm(
+      task.deadlineAt,
+      () => this.#store.now(),
+      () => takeBack(deadlinePassed(task.deadlineAt)),
+    );
+    outcome.then(disarm, disarm);
     return {
       outcome,
       persist: () => {
@@ -103,12 +133,7 @@ class EmbeddedExecutor implements Executor {
         // It has not begun: from here on it queues as a task like any other.
         if (running.run === undefined) this.#forget(task.id);
       },
-      abandon: () => {
-        if (record.written) return;
-        running.run?.stop();
-        this.#forget(task.id);
-        settle(Promise.reject(this.#takenBack()));
-      },
+      abandon: () => takeBack(new ErrandError('internal', 'the call was taken back')),
     };
   }
 
@@ -116,7 +141,8 @@ class EmbeddedExecutor implements Executor {
     this.#closed = true;
     const deadline = Date.now() + graceMs;
     while (this.#steppingRuns() > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
-    for (const { run, place } of [...this.#running.values()]) {
+    for (const { run, place, takeBack } of [...this.#running.values()]) {
+      takeBack?.(draining());
       run?.stop();
       place.leave();
     }
@@ -137,10 +163,8 @@ class EmbeddedExecutor implements Executor {
       return this.#forget(task.id);
     }
     if (task.wakeAt === undefined) return;
-    const due = Math.max(task.wakeAt, this.#resting.get(task.id) ?? 0);
-    if (due <= this.#store.now()) this.#resting.delete(task.id);
     // What is due later than the next scan is found by a scan.
-    if (due - this.#store.now() < 2 * SCAN_EVERY) this.#enqueueAt(due, task.id, task.tool);
+    if (task.wakeAt - this.#store.now() < 2 * SCAN_EVERY) this.#enqueueAt(task.wakeAt, task.id, task.tool);
   }
 
   async #scan(): Promise<void> {
@@ -162,11 +186,15 @@ class EmbeddedExecutor implements Executor {
   }
 
   #enqueueAt(time: number, id: string, tool: string): void {
-    if (time <= this.#store.now()) return this.#enqueue(id, tool);
+    const due = Math.max(time, this.#resting.get(id) ?? 0);
+    if (due <= this.#store.now()) {
+      this.#resting.delete(id);
+      return this.#enqueue(id, tool);
+    }
     setAlarm(
-      time,
+      due,
       () => this.#store.now(),
-      () => this.#enqueue(id, tool),
+      () => this.#enqueueAt(due, id, tool),
     );
   }
 
@@ -244,16 +272,14 @@ class EmbeddedExecutor implements Executor {
     }
   }
 
-  #takenBack(): ErrandError {
-    return this.#closed
-      ? new ErrandError('draining', 'the server is shutting down')
-      : new ErrandError('internal', 'the call was taken back');
-  }
-
   #forget(id: string): void {
     this.#running.get(id)?.place.leave();
     this.#running.delete(id);
   }
+}
+
+function draining(): ErrandError {
+  return new ErrandError('draining', 'the server is shutting down');
 }
 
 function changed(before: Task, after: Task): { task: Task } | undefined {
