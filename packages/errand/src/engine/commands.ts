@@ -77,7 +77,7 @@ export function createTaskCommands(store: Store): TaskCommands {
         };
         const giveUp = (): void => {
           stop();
-          reject(signal.reason);
+          reject(signal.reason as Error);
         };
         const unwatch = watch(taskId, settle);
         const stop = (): void => {
@@ -88,7 +88,7 @@ export function createTaskCommands(store: Store): TaskCommands {
         if (signal.aborted) return giveUp();
         read(principal, taskId).then(settle, (error: unknown) => {
           stop();
-          reject(error as Error);
+          reject(error);
         });
       });
     },
