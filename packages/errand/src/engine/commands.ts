@@ -86,7 +86,7 @@ export function createTaskCommands(store: Store): TaskCommands {
         };
         signal.addEventListener('abort', giveUp, { once: true });
         if (signal.aborted) return giveUp();
-        read(principal, taskId).then(settle, (error: unknown) => {
+        read(principal, taskId).then(settle, (error: Error) => {
           stop();
           reject(error);
         });

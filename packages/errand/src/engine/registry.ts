@@ -67,7 +67,7 @@ export function registered(
     concurrency,
     replay: options.replay ?? (handler.length >= 2 || harmless),
     version,
-    prepare: prepare,
+    prepare,
     handlers: handlersOf(what, version, handler, options),
   };
 }
