@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
+import type { HeaderReader } from '../dialect.ts';
 import { ErrandError, RpcError } from '../errors.ts';
 import { errorResponse, readableId } from '../jsonrpc.ts';
 import type { JsonRpcMessage } from '../jsonrpc.ts';
@@ -82,7 +83,7 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
       if (closing) throw new ErrandError('draining', 'The server is shutting down');
       const who = principal ? await principal(request) : ANONYMOUS;
       message = parseBody(await readBody(request, gate));
-      await answer(inboundOf(message, who, request, response), response);
+      await answer(new HttpInbound(message, who, response), response);
     } catch (thrown) {
       if (response.headersSent || response.destroyed) return void response.destroy();
       const known = thrown instanceof RpcError;
@@ -150,33 +151,37 @@ function isAt(path: string, url = ''): boolean {
   return url === path || url.startsWith(`${path}?`);
 }
 
-/** The signal is made only for who asks for it: most requests are answered before anybody would. */
-function inboundOf(
-  message: unknown,
-  principal: Principal,
-  request: IncomingMessage,
-  response: ServerResponse,
-): Inbound {
-  let gone: AbortController | undefined;
-  return {
-    message,
-    principal,
-    header: (name) => {
-      const value = request.headers[name];
+/** One message over HTTP. Its signal is made only for who asks for it: most are answered before anybody would. */
+class HttpInbound implements Inbound {
+  readonly message: unknown;
+  readonly principal: Principal;
+  readonly header: HeaderReader;
+  readonly #response: ServerResponse;
+  #gone: AbortController | undefined;
+
+  constructor(message: unknown, principal: Principal, response: ServerResponse) {
+    const { headers } = response.req;
+    this.message = message;
+    this.principal = principal;
+    this.header = (name) => {
+      const value = headers[name];
       return Array.isArray(value) ? value.join(', ') : value;
-    },
-    get signal() {
-      if (!gone) {
-        const controller = (gone = new AbortController());
-        const leave = (): void => {
-          if (!response.writableFinished) controller.abort();
-        };
-        if (response.destroyed) leave();
-        else response.once('close', leave);
-      }
-      return gone.signal;
-    },
-  };
+    };
+    this.#response = response;
+  }
+
+  get signal(): AbortSignal {
+    if (!this.#gone) {
+      this.#gone = new AbortController();
+      if (this.#response.destroyed) this.#leave();
+      else this.#response.once('close', () => this.#leave());
+    }
+    return this.#gone.signal;
+  }
+
+  #leave(): void {
+    if (!this.#response.writableFinished) this.#gone?.abort();
+  }
 }
 
 /** Writes messages as they come, and no faster than the client reads them. */

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as wait } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { frame, headersOf, TASK_CLIENT } from '../../../test/fixtures/frames.ts';
 import { alice, LIST, post, raw, servedHttp, textOf } from '../../../test/raw-http.ts';
 import { RpcError } from '../../errors.ts';
@@ -40,6 +40,25 @@ describe('a body', () => {
       JSON.stringify(frame(1, 'tools/list', { x: '' }, {})).replace('"x":""', `"x":"${'a'.repeat(size)}"`);
     expect((await post(http.url, fill(4 * 1024 * 1024 - 1000))).status).toBe(200);
     expect((await post(http.url, fill(4 * 1024 * 1024))).status).toBe(413);
+  });
+
+  it('that is cut off calls nothing and holds nothing up', async () => {
+    const failures: unknown[] = [];
+    const { http, engine } = await servedHttp({
+      principal: (request) => {
+        request.on('error', (error: NodeJS.ErrnoException) => failures.push(error.code));
+        return alice;
+      },
+    });
+    const socket = connect(http.port, '127.0.0.1');
+    socket.write(textOf({ 'content-length': '1000' }, '{"jsonrpc":'));
+    await wait(50);
+    socket.destroy();
+    await vi.waitFor(() => expect(failures).toEqual(['ECONNRESET']));
+    const begun = performance.now();
+    await http.close();
+    expect(performance.now() - begun).toBeLessThan(1000);
+    expect(engine.calls).toEqual([]);
   });
 
   it('may come in pieces that cut characters in two', async () => {
