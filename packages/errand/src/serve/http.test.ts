@@ -1,4 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
+import { pino } from 'pino';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { frame, headersOf, messagesOf, PLAIN_CLIENT, TASK_CLIENT } from '../../test/fixtures/frames.ts';
 import { alice, anonymous, LIST, post, raw, servedHttp, serving, textOf } from '../../test/raw-http.ts';
@@ -288,6 +289,19 @@ describe('a stream', () => {
     expect(KEEP_ALIVE_MS).toBe(15_000);
     await reader.cancel();
     await vi.waitFor(() => expect(engine.watching()).toBe(0));
+  });
+
+  it('that breaks is cut off, and the log told why', async () => {
+    const logged: string[] = [];
+    const messages = async function* () {
+      yield { jsonrpc: '2.0', method: 'notifications/x' } as const;
+      throw new Error('the disk is full');
+    };
+    const log = pino({}, { write: (line: string) => void logged.push(line) });
+    const { url } = await serving(async () => ({ kind: 'stream', messages: messages() }), { log });
+    const response = await fetch(url, { method: 'POST', headers: headersOf(LIST), body: JSON.stringify(LIST) });
+    await expect(response.text()).rejects.toThrow();
+    expect(logged.join()).toContain('the disk is full');
   });
 
   it('waits for a client that does not read, and holds only the latest states for it', async () => {

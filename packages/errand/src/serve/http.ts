@@ -85,9 +85,11 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
       message = parseBody(await readBody(request, gate));
       await answer(new HttpInbound(message, who, response), response);
     } catch (thrown) {
-      if (response.headersSent || response.destroyed) return void response.destroy();
+      // The client has gone, and nobody waits for an answer.
+      if (response.destroyed) return;
       const known = thrown instanceof RpcError;
       if (!known) log?.error({ err: thrown }, 'a request failed');
+      if (response.headersSent) return void response.destroy();
       const error = known ? thrown : new RpcError(-32603, 'Internal error', undefined, 500);
       if (error.status === 405) response.setHeader('allow', 'POST');
       sendJson(response, error.status, errorResponse(readableId(message), error));
