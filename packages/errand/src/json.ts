@@ -28,19 +28,19 @@ export function canonical(value: JsonValue): string {
   return `{${members.join(',')}}`;
 }
 
-function copy(value: unknown, what: string, path: string, above: Set<object>): JsonValue {
+/** `isJson`: it came from a `toJSON`, which JSON asks only once. */
+function copy(value: unknown, what: string, path: string, above: Set<object>, isJson = false): JsonValue {
   if (value === null || value === undefined) return null;
   if (typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return Object.is(value, -0) ? 0 : value;
   if (typeof value !== 'object') throw notJson(value, what, path);
   if (above.has(value)) throw new TypeError(`${what}: ${path || 'the value'} contains itself, so it is no JSON`);
-  if (hasToJson(value)) return copy(value.toJSON(), what, path, above);
   above.add(value);
   try {
-    if (Array.isArray(value)) return value.map((item, index) => copy(item, what, `${path}[${index}]`, above));
-    if (value instanceof Map || value instanceof Set || value instanceof Promise || ArrayBuffer.isView(value)) {
-      throw notJson(value, what, path);
-    }
+    const json = !isJson && hasToJson(value) ? value.toJSON() : value;
+    if (json !== value) return copy(json, what, path, above, true);
+    if (Array.isArray(value)) return Array.from(value, (item, index) => copy(item, what, `${path}[${index}]`, above));
+    if (hidesItself(value)) throw notJson(value, what, path);
     return Object.fromEntries(
       Object.entries(value)
         .filter(([, member]) => member !== undefined)
@@ -49,6 +49,14 @@ function copy(value: unknown, what: string, path: string, above: Set<object>): J
   } finally {
     above.delete(value);
   }
+}
+
+/** Whether the members of an object say nothing, or not all, of what it is: an `Error`, a `Map`, bytes. */
+function hidesItself(value: object): boolean {
+  if (value instanceof Error || ArrayBuffer.isView(value)) return true;
+  const prototype = Object.getPrototypeOf(value) as object | null;
+  const plain = prototype === null || Object.getPrototypeOf(prototype) === null;
+  return !plain && Object.keys(value).length === 0;
 }
 
 function hasToJson(value: object): value is { toJSON(): unknown } {
