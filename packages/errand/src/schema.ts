@@ -22,18 +22,9 @@ export async function check<S extends StandardSchemaV1>(
 
 /** Checks a value by a JSON Schema (2020-12). */
 export function checkJson(schema: JsonObject, value: unknown): Checked<unknown> {
-  const { valid, errors } = new Validator(schema as Schema, '2020-12', false).validate(value);
-  if (valid) return { value };
-  // The validator also reports every place around a wrong one; only the innermost are to be mended.
-  const innermost = errors.filter(
-    (error) => !errors.some((other) => other.instanceLocation.startsWith(`${error.instanceLocation}/`)),
-  );
-  return {
-    issues: innermost.map(({ instanceLocation, error }) => ({
-      path: instanceLocation.replace(/^#\/?/, '').replaceAll('/', '.'),
-      message: error,
-    })),
-  };
+  const issues = problems(new Validator(schema as Schema, '2020-12', false), value);
+  if (issues.length === 0) return { value };
+  return { issues: issues.map(({ path, message }) => ({ path: path.join('.'), message })) };
 }
 
 /** All issues in one line. */
@@ -52,7 +43,11 @@ export function describeSchema(schema: StandardSchemaV1, side: 'input' | 'output
       'zod 4 and ArkType can; for Valibot wrap it in toStandardJsonSchema; for a plain JSON Schema use jsonSchema()';
     throw new TypeError(`${what}: the schema cannot describe itself as JSON Schema (${how})`);
   }
-  return standard.jsonSchema[side]({ target: 'draft-2020-12' }) as JsonObject;
+  try {
+    return standard.jsonSchema[side]({ target: 'draft-2020-12' }) as JsonObject;
+  } catch (cause) {
+    throw new TypeError(`${what}: ${cause instanceof Error ? cause.message : String(cause)}`, { cause });
+  }
 }
 
 /** A Standard Schema from a JSON Schema (2020-12), for tools that have no other. */
@@ -63,17 +58,32 @@ export function jsonSchema<T = JsonObject>(schema: JsonObject): StandardSchemaV1
       version: 1,
       vendor: 'errand',
       validate(value) {
-        if (validator.validate(value).valid) return { value: value as T };
-        const checked = checkJson(schema, value) as { issues: readonly Issue[] };
-        return {
-          issues: checked.issues.map(({ path, message }) => ({ path: path === '' ? [] : path.split('.'), message })),
-        };
+        const issues = problems(validator, value);
+        return issues.length === 0 ? { value: value as T } : { issues };
       },
       jsonSchema: { input: () => schema, output: () => schema },
     },
   };
 }
 
+/** What a validator finds wrong, each under its path. */
+function problems(validator: Validator, value: unknown): { path: string[]; message: string }[] {
+  const { valid, errors } = validator.validate(value);
+  if (valid) return [];
+  // The validator also reports every place around a wrong one; only the innermost are to be mended.
+  const innermost = errors.filter(
+    (error) => !errors.some((other) => other.instanceLocation.startsWith(`${error.instanceLocation}/`)),
+  );
+  return innermost.map(({ instanceLocation, error }) => ({ path: segments(instanceLocation), message: error }));
+}
+
+/** The keys along a JSON pointer in its URI form (`#/a~1b/0`). */
+function segments(pointer: string): string[] {
+  const [, ...keys] = pointer.split('/');
+  return keys.map((key) => decodeURIComponent(key).replaceAll('~1', '/').replaceAll('~0', '~'));
+}
+
 function pathOf(path: StandardSchemaV1.Issue['path']): string {
-  return (path ?? []).map((segment) => String(isObject(segment) ? segment['key'] : segment)).join('.');
+  // Not path.map(): ArkType's paths are a subclass of Array that maps an empty one to a full one.
+  return Array.from(path ?? [], (segment) => String(isObject(segment) ? segment['key'] : segment)).join('.');
 }
