@@ -1,4 +1,4 @@
-import { Validator, type Schema } from '@cfworker/json-schema';
+import { Validator } from '@cfworker/json-schema';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import { isObject, type JsonObject } from './json.ts';
 
@@ -22,7 +22,7 @@ export async function check<S extends StandardSchemaV1>(
 
 /** Checks a value by a JSON Schema (2020-12). */
 export function checkJson(schema: JsonObject, value: unknown): Checked<unknown> {
-  const issues = problems(new Validator(schema as Schema, '2020-12', false), value);
+  const issues = problems(new Validator(schema, '2020-12', false), value);
   if (issues.length === 0) return { value };
   return { issues: issues.map(({ path, message }) => ({ path: path.join('.'), message })) };
 }
@@ -52,7 +52,7 @@ export function describeSchema(schema: StandardSchemaV1, side: 'input' | 'output
 
 /** A Standard Schema from a JSON Schema (2020-12), for tools that have no other. */
 export function jsonSchema<T = JsonObject>(schema: JsonObject): StandardSchemaV1<T> & StandardJSONSchemaV1<T> {
-  const validator = new Validator(schema as Schema, '2020-12', false);
+  const validator = new Validator(schema, '2020-12', false);
   return {
     '~standard': {
       version: 1,
