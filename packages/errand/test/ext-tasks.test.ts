@@ -4,15 +4,10 @@ import {
   type SerializedTaskReference,
   type TaskEnabledSession,
 } from '@modelcontextprotocol/ext-tasks/client';
-import { createMcpHandler } from '@modelcontextprotocol/server';
-import { toNodeHandler } from '@modelcontextprotocol/node';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createErrand } from '../src/index.ts';
-import { sqlite } from '../src/stores/sqlite.ts';
 import { sdkServer } from './conformance/sdk-server.ts';
+import { attached } from './fixtures/attached.ts';
 import { connectHttp, connectStdio, FRAMING, type Connection } from './fixtures/connections.ts';
 import { addLifeTools } from './fixtures/life-tools.ts';
 import { served, temporaryFolder } from './fixtures/served.ts';
@@ -28,25 +23,8 @@ async function overStdio(): Promise<Connection> {
   return connectStdio(programCommand('stdio-server.ts', path.join(await temporaryFolder(), 'tasks.db')));
 }
 
-/** The host keeps its SDK server and its SDK hosting; Errand only puts tasks into it. */
 async function overAttach(): Promise<Connection> {
-  const file = path.join(await temporaryFolder(), 'tasks.db');
-  const errand = createErrand({ name: 'errand-test', version: '1.0.0', store: sqlite(file) });
-  addLifeTools(errand);
-  const handler = createMcpHandler(() => {
-    const server = sdkServer();
-    errand.attach(server);
-    return server;
-  });
-  // Its types do not know `exactOptionalPropertyTypes`.
-  const host = createServer(toNodeHandler(handler) as RequestListener).listen(0, '127.0.0.1');
-  onTestFinished(async () => {
-    host.closeAllConnections();
-    host.close();
-    await errand.close();
-  });
-  await new Promise((resolve) => host.once('listening', resolve));
-  return connectHttp(`http://127.0.0.1:${(host.address() as AddressInfo).port}/mcp`);
+  return connectHttp(await attached(addLifeTools));
 }
 
 type Answer = (request: ApplicationInputRequest) => unknown;
@@ -69,7 +47,7 @@ describe.each([
   ['HTTP', overHttp],
   ['stdio', overStdio],
   ['an attached SDK server', overAttach],
-])('ext-tasks over %s', (_name, connect) => {
+])('ext-tasks over %s', { timeout: 30_000 }, (_name, connect) => {
   test('drives a task through a question to its result', async () => {
     const questions: ApplicationInputRequest[] = [];
     const tasks = session(await connect(), (question) => {

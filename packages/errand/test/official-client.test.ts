@@ -1,19 +1,27 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Client } from '@modelcontextprotocol/client';
 import { sdkServer } from './conformance/sdk-server.ts';
+import { attached } from './fixtures/attached.ts';
 import { connectHttp } from './fixtures/connections.ts';
 import { addLifeTools } from './fixtures/life-tools.ts';
 import { served } from './fixtures/served.ts';
 
 // The official client knows nothing of tasks. It finds the tools of Errand and all that the SDK server has.
 
-async function connect(): Promise<Client> {
-  const { client } = await connectHttp((await served(addLifeTools, { server: sdkServer })).url);
+const overErrand = async () => (await served(addLifeTools, { server: sdkServer })).url;
+
+async function clientOf(url: string): Promise<Client> {
+  const { client } = await connectHttp(url);
   onTestFinished(() => client.close());
   return client;
 }
 
-describe('the official client', () => {
+describe.each([
+  ['that Errand serves', overErrand],
+  ['that its owner serves, with Errand attached', () => attached(addLifeTools)],
+])('the official client of a server %s', (_name, endpoint) => {
+  const connect = async () => clientOf(await endpoint());
+
   test('lists the tools of Errand and of the SDK server in one list', async () => {
     const { tools } = await (await connect()).listTools();
     const names = tools.map(({ name }) => name);
@@ -84,9 +92,11 @@ describe('the official client', () => {
       text: expect.stringContaining('Data for ID: 7'),
     });
   });
+});
 
+describe('the official client of a server that Errand serves', () => {
   test('hears that the tools changed', async () => {
-    const client = await connect();
+    const client = await clientOf(await overErrand());
     const heard = new Promise((resolve) => client.setNotificationHandler('notifications/tools/list_changed', resolve));
     const subscription = await client.listen({ toolsListChanged: true });
     onTestFinished(() => subscription.close());

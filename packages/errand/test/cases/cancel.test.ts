@@ -8,7 +8,7 @@ import { served } from '../fixtures/served.ts';
 import { stdioWire } from '../fixtures/stdio-wire.ts';
 import { accept, textOf, wireClient } from '../fixtures/wire.ts';
 
-describe('CASES Cancel and progress', () => {
+describe('CASES Cancel and progress', { timeout: 30_000 }, () => {
   test('22: neither notifications/cancelled nor a cut connection of the call cancels its task over HTTP', async () => {
     const work = gate();
     const aborted: string[] = [];

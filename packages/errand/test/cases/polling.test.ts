@@ -89,7 +89,7 @@ describe('CASES Polling and push', () => {
   });
 });
 
-describe('CASES Clients', () => {
+describe('CASES Clients', { timeout: 30_000 }, () => {
   test('32: when a client process dies, a new one that knows only endpoint and id fetches the result', async () => {
     const work = gate();
     const { url } = await served((errand) => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
+import { gate } from '../fixtures/gate.ts';
 import { served } from '../fixtures/served.ts';
 import { textOf, wireClient } from '../fixtures/wire.ts';
 
@@ -47,19 +48,27 @@ describe('CASES Protocol', () => {
   });
 
   test('31: one tool answers a quick call with its result and a slow one with a task', async () => {
+    const work = gate();
     const { url } = await served((errand) => {
       errand.tool(
         'cook',
-        { inputSchema: z.object({ ms: z.number() }), task: 'auto', patience: '300ms' },
-        async ({ ms }, task) =>
-          task.step('cook', () => new Promise<string>((resolve) => setTimeout(resolve, ms, `${ms} ms`))),
+        { inputSchema: z.object({ dish: z.string() }), task: 'auto', patience: '1s' },
+        async ({ dish }, task) =>
+          task.step('cook', async () => {
+            if (dish === 'stew') await work.opened;
+            return dish;
+          }),
       );
     });
     const client = wireClient(url);
-    const [quick, slow] = await Promise.all([client.call('cook', { ms: 10 }), client.call('cook', { ms: 900 })]);
-    expect(quick).toMatchObject({ resultType: 'complete', content: [{ text: '10 ms' }] });
+    const [quick, slow] = await Promise.all([
+      client.call('cook', { dish: 'egg' }),
+      client.call('cook', { dish: 'stew' }),
+    ]);
+    expect(quick).toMatchObject({ resultType: 'complete', content: [{ text: 'egg' }] });
     expect(quick).not.toHaveProperty('taskId');
     expect(slow).toMatchObject({ resultType: 'task', status: 'working' });
-    expect(textOf(await client.ended(slow['taskId'] as string))).toBe('900 ms');
+    work.open();
+    expect(textOf(await client.ended(slow['taskId'] as string))).toBe('stew');
   });
 });
