@@ -41,7 +41,7 @@ async function call(): Promise<void> {
   const execution = await caller.tasks.callTool('charge', { amount: 20 });
   assert(execution.kind === 'task');
   const handle = execution.serializeReference();
-  while (!existsSync(bank)) await pause(20);
+  while (!existsSync(bank) || readFileSync(bank, 'utf8') === '') await pause(20);
   await first.kill();
   await caller.close();
 
