@@ -28,6 +28,10 @@ export const ERRORS = {
   draining: { code: -31003, status: 503, retryable: true },
   /** The tool of an SDK server asks for OAuth scopes that the caller is not known to have. */
   insufficientScope: { code: -31004, status: 403, retryable: false },
+  /** HTTP only: no token, or none that is valid here. */
+  unauthenticated: { code: -31005, status: 401, retryable: false },
+  /** HTTP only: who gave the token out cannot be asked for its keys. */
+  authAway: { code: -31006, status: 503, retryable: true },
   deadline: { code: -31010, status: 200, retryable: false },
   interrupted: { code: -31011, status: 200, retryable: true },
 } as const satisfies Record<string, { code: number; status: number; retryable: boolean }>;

@@ -22,6 +22,8 @@ export type { ErrorName } from './errors.ts';
 export type { JsonObject, JsonValue } from './json.ts';
 export { jsonSchema } from './schema.ts';
 export type { AttachOptions } from './serve/attach.ts';
+export type { AuthMode, AuthOptions, CustomTokens, Verified } from './serve/auth.ts';
+export type { JwtOptions } from './serve/auth/jwt.ts';
 export type { HttpOptions, HttpServing } from './serve/http.ts';
 export type { StdioOptions, StdioServing } from './serve/stdio.ts';
 export type { Change, Decide, Due, Store, StoreListener } from './store.ts';

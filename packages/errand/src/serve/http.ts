@@ -9,6 +9,7 @@ import { errorResponse, readableId } from '../jsonrpc.ts';
 import type { JsonRpcMessage } from '../jsonrpc.ts';
 import { ANONYMOUS } from '../task/principal.ts';
 import type { Principal } from '../task/principal.ts';
+import { createAuth, METADATA_PATH, Unauthorized, type Auth, type AuthOptions } from './auth.ts';
 import type { Exchange, Inbound } from './exchange.ts';
 import { readBody } from './http/body.ts';
 import {
@@ -36,7 +37,9 @@ export interface HttpOptions {
   readonly allowedHosts?: readonly string[];
   /** Origins (`https://app.example`) of web pages that may call. On a loopback address pages of loopback origins always may. */
   readonly allowedOrigins?: readonly string[];
-  /** Who sent a request. Throw an `RpcError` to refuse it. Default: anonymous. */
+  /** Authenticates callers by bearer tokens. Needed to bind any but a loopback address, unless `principal` is given. */
+  readonly auth?: AuthOptions;
+  /** Who sent a request, where something else than a bearer token says so. Throw an `RpcError` to refuse it. */
   readonly principal?: (request: IncomingMessage) => Principal | Promise<Principal>;
   readonly log?: Logger;
 }
@@ -58,10 +61,11 @@ const KEEP_CONNECTION_MS = 65_000;
 /** Serves an exchange over Streamable HTTP. Resolves when it listens; rejects where the address cannot be bound, or must not. */
 export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): Promise<HttpServing> {
   const { port = 8080, host = '127.0.0.1', path = '/mcp', maxBodyBytes = MAX_BODY_BYTES, principal, log } = options;
+  if (options.auth && principal) throw new TypeError('auth and principal both say who the caller is: give one of them');
   const { allowedHosts, allowedOrigins } = options;
-  if (!isLoopback(host) && !principal) {
+  if (!isLoopback(host) && !options.auth && !principal) {
     throw new TypeError(
-      `host ${host} can be reached from other machines, which needs authentication: pass \`principal\`, or bind 127.0.0.1`,
+      `host ${host} can be reached from other machines, which needs authentication: pass auth: { mode: 'required', issuer, audience }, or bind 127.0.0.1`,
     );
   }
   const gate = isLoopback(host)
@@ -77,11 +81,12 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
     try {
       const head = headOf(request);
       checkSender(head, gate);
+      if (auth && isMetadata(request.url, path)) return sendMetadata(request, response, auth);
       if (!isAt(path, request.url))
         return sendJson(response, 404, { error: `There is nothing here. The MCP endpoint is at ${path}` });
       checkCarrier(head, gate);
       if (closing) throw new ErrandError('draining', 'The server is shutting down');
-      const who = principal ? await principal(request) : ANONYMOUS;
+      const who = await callerOf(request);
       message = parseBody(await readBody(request, gate));
       await answer(new HttpInbound(message, who, response), response);
     } catch (thrown) {
@@ -92,8 +97,14 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
       if (response.headersSent) return void response.destroy();
       const error = known ? thrown : new RpcError(-32603, 'Internal error', undefined, 500);
       if (error.status === 405) response.setHeader('allow', 'POST');
+      if (error instanceof Unauthorized) response.setHeader('www-authenticate', error.challenge);
       sendJson(response, error.status, errorResponse(readableId(message), error));
     }
+  }
+
+  async function callerOf(request: IncomingMessage): Promise<Principal> {
+    if (auth) return auth.authenticate((name) => headerOf(request, name));
+    return principal ? principal(request) : ANONYMOUS;
   }
 
   async function answer(inbound: Inbound, response: ServerResponse): Promise<void> {
@@ -124,6 +135,8 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
   server.listen(port, address);
   await once(server, 'listening');
   const bound = (server.address() as AddressInfo).port;
+  const url = `http://${address.includes(':') ? `[${address}]` : address}:${bound}${path}`;
+  const auth = options.auth && createAuth(options.auth, url);
 
   async function shutDown(): Promise<void> {
     const closed = once(server, 'close');
@@ -138,7 +151,7 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
   }
 
   return {
-    url: `http://${address.includes(':') ? `[${address}]` : address}:${bound}${path}`,
+    url,
     port: bound,
     close: () => (closing ??= shutDown()),
   };
@@ -147,6 +160,24 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
 function headOf({ method, headers }: IncomingMessage): RequestHead {
   const { host, origin, 'content-type': contentType, 'content-length': contentLength } = headers;
   return { method, host, origin, contentType, contentLength };
+}
+
+function headerOf(request: IncomingMessage, name: string): string | undefined {
+  const value = request.headers[name];
+  return Array.isArray(value) ? value.join(', ') : value;
+}
+
+/** Whether a URL is that of the endpoint's metadata, with its path (RFC 9728) or, as some clients ask, without. */
+function isMetadata(url: string | undefined, path: string): boolean {
+  return url === METADATA_PATH || url === `${METADATA_PATH}${path}`;
+}
+
+/** Metadata is public, so that web pages may read it, too. */
+function sendMetadata({ method }: IncomingMessage, response: ServerResponse, { metadata }: Auth): void {
+  if (method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end();
+  response
+    .writeHead(200, { 'content-type': 'application/json', 'access-control-allow-origin': '*' })
+    .end(JSON.stringify(metadata));
 }
 
 function isAt(path: string, url = ''): boolean {

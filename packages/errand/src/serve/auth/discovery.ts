@@ -1,0 +1,25 @@
+import { allowInsecureRequests, discoveryRequest, processDiscoveryResponse } from 'oauth4webapi';
+import { isLoopback } from '../http/gate.ts';
+
+/** How long the issuer may take to answer, in ms. */
+const PATIENCE = 5000;
+
+/** The URL of an issuer's keys, by its metadata: that of OAuth (RFC 8414), else that of OpenID Connect. */
+export async function discoverKeysUrl(issuer: string): Promise<URL> {
+  const url = new URL(issuer);
+  const failures: unknown[] = [];
+  for (const algorithm of ['oauth2', 'oidc'] as const) {
+    try {
+      const response = await discoveryRequest(url, {
+        algorithm,
+        signal: AbortSignal.timeout(PATIENCE),
+        [allowInsecureRequests]: isLoopback(url.hostname),
+      });
+      const { jwks_uri: keys } = await processDiscoveryResponse(url, response);
+      if (keys !== undefined) return new URL(keys);
+    } catch (error) {
+      failures.push(error);
+    }
+  }
+  throw new AggregateError(failures, `the metadata of ${issuer} names no keys`);
+}

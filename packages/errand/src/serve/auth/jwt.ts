@@ -1,0 +1,115 @@
+import {
+  createLocalJWKSet,
+  createRemoteJWKSet,
+  errors,
+  jwtVerify,
+  type JSONWebKeySet,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+} from 'jose';
+import { ErrandError } from '../../errors.ts';
+import type { Principal } from '../../task/principal.ts';
+import type { Verified } from '../auth.ts';
+import { discoverKeysUrl } from './discovery.ts';
+
+/** JWT access tokens of one authorization server. */
+export interface JwtOptions {
+  /** The issuer, exactly as tokens name it (`iss`). */
+  readonly issuer: string;
+  /** The audience that a token must name (`aud`): usually the URL of the endpoint. */
+  readonly audience: string | readonly string[];
+  /** The issuer's keys: the URL of its JWKS, or the key set. Default: found through the issuer's metadata. */
+  readonly jwks?: string | JSONWebKeySet;
+  /** Signature algorithms that are accepted. Default: the asymmetric ones of JWS. */
+  readonly algorithms?: readonly string[];
+  /** The claim that names the caller's tenant, where an issuer serves several. */
+  readonly tenantClaim?: string;
+}
+
+/** A key set of a server is public, so a shared-secret signature by one of its keys would prove nothing. */
+const ASYMMETRIC = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+
+/** By how much the clocks of issuer and server may differ, in seconds. */
+const CLOCK_TOLERANCE = 5;
+
+/** How jose says that a key set was not answered, was not answered in time, or is none. */
+const AWAY = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID'];
+
+/** Checks JWTs. The verifier resolves with `undefined` for a bad token; it rejects where the keys cannot be had. */
+export function createJwtVerifier(options: JwtOptions): (token: string) => Promise<Verified | undefined> {
+  const { issuer, audience, algorithms = ASYMMETRIC, tenantClaim } = options;
+  if (!URL.canParse(issuer))
+    throw new TypeError(`auth.issuer is the URL of the authorization server; ${JSON.stringify(issuer)} is none`);
+  if (audience === undefined || audience.length === 0)
+    throw new TypeError('auth.audience says for whom a token must be: usually the URL of the endpoint');
+  const keys = keysOf(options);
+  const rules = {
+    issuer,
+    audience: [audience].flat(),
+    algorithms: [...algorithms],
+    clockTolerance: CLOCK_TOLERANCE,
+    requiredClaims: ['exp'],
+  };
+  return async (token) => {
+    try {
+      const { payload } = await jwtVerify(token, keys, rules);
+      const principal = principalOf(payload, issuer, tenantClaim);
+      return principal && { principal, scopes: scopesOf(payload) };
+    } catch (error) {
+      // A token that names no key of the set is at fault itself; a set that cannot be had is not its fault.
+      if (error instanceof errors.JOSEError && !AWAY.includes(error.code)) return undefined;
+      throw new ErrandError('authAway', 'The authorization server cannot be reached; try again', { cause: error });
+    }
+  };
+}
+
+function keysOf({ issuer, jwks }: JwtOptions): JWTVerifyGetKey {
+  if (typeof jwks === 'object') return createLocalJWKSet(jwks);
+  if (typeof jwks === 'string') return createRemoteJWKSet(new URL(jwks));
+  let found: Promise<JWTVerifyGetKey> | undefined;
+  return async (header, token) => {
+    found ??= discoverKeysUrl(issuer).then((url) => createRemoteJWKSet(url));
+    try {
+      return await (
+        await found
+      )(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JOSEError)) found = undefined; // ask the issuer anew next time
+      throw error;
+    }
+  };
+}
+
+function principalOf(payload: JWTPayload, issuer: string, tenantClaim: string | undefined): Principal | undefined {
+  const { sub, client_id: clientId, azp } = payload;
+  const client = [clientId, azp].find((name) => typeof name === 'string');
+  const tenant = tenantClaim === undefined ? undefined : payload[tenantClaim];
+  // Where tenants count, a token that names none belongs to no one.
+  if (tenantClaim !== undefined && typeof tenant !== 'string') return undefined;
+  if (sub === undefined && client === undefined) return undefined;
+  return {
+    kind: 'user',
+    issuer,
+    ...(sub === undefined ? {} : { subject: sub }),
+    ...(typeof tenant === 'string' ? { tenant } : {}),
+    ...(typeof client === 'string' ? { client } : {}),
+  };
+}
+
+function scopesOf({ scope, scp }: JWTPayload): string[] {
+  const granted = scope ?? scp;
+  if (typeof granted === 'string') return granted.split(' ').filter((name) => name !== '');
+  return Array.isArray(granted) ? granted.filter((name) => typeof name === 'string') : [];
+}
