@@ -1,7 +1,7 @@
 import { PassThrough, Writable } from 'node:stream';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { frame, TASK_CLIENT } from '../../test/fixtures/frames.ts';
 import { scriptedEngine } from '../../test/scripted-engine.ts';
 import { assertValidFrame } from '../../test/wire-schemas.ts';
@@ -223,6 +223,40 @@ describe('the end', () => {
     await later();
     expect(messages()).toEqual([]);
     expect(input.isPaused()).toBe(true);
+  });
+
+  it('by close lets what is under way end, and subscriptions in good order once the front drains', async () => {
+    const answer: ((answer: CallAnswer) => void)[] = [];
+    const { request, stdio, front, messages, until, engine } = await setUp(
+      () => new Promise((done) => answer.push(done)),
+    );
+    engine.commit('t');
+    request('call', 'tools/call', { name: 'work' });
+    request('sub', 'subscriptions/listen', { notifications: { taskIds: ['t'] } });
+    await until(2);
+    front.drain();
+    const closed = stdio.close();
+    await until(3);
+    answer[0]!({ kind: 'result', result: { content: [] } });
+    await closed;
+    expect(messages().slice(2)).toMatchObject([
+      { id: 'sub', result: { resultType: 'complete' } },
+      { id: 'call', result: { content: [] } },
+    ]);
+  });
+
+  it('by close takes back after 10 s what does not end', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { request, stdio, engine } = await setUp(() => new Promise(() => {}));
+    request(1, 'tools/call', { name: 'work' });
+    await turn();
+    const closed = stdio.close();
+    vi.advanceTimersByTime(9_999);
+    expect(engine.calls[0]!.signal.aborted).toBe(false);
+    vi.advanceTimersByTime(1);
+    await closed;
+    expect(engine.calls[0]!.signal.aborted).toBe(true);
   });
 
   it('of stdout is the end, and no crash', async () => {

@@ -20,9 +20,12 @@ export interface StdioOptions {
 export interface StdioServing {
   /** Resolves when the client has gone or `close` was called. */
   readonly closed: Promise<void>;
-  /** Stops reading, and takes back what is under way. */
+  /** Stops reading, lets what is under way end (10 s at most), and takes back the rest. */
   close(): Promise<void>;
 }
+
+/** How long requests under way are waited for when the server closes. */
+const GRACE_MS = 10_000;
 
 /**
  * Serves an exchange over stdin and stdout, one JSON message a line. Resolves when it reads.
@@ -36,6 +39,7 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
   const lines = new LineSplitter();
   const blocked = new Set<() => void>();
   let over = false;
+  let onIdle = (): void => {};
   let finish: () => void;
   const closed = new Promise<void>((resolve) => (finish = resolve));
 
@@ -83,6 +87,7 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
       log?.error({ err: error }, 'a request failed');
     } finally {
       if (id !== undefined) underWay.delete(id);
+      if (underWay.size === 0) onIdle();
     }
   }
 
@@ -105,6 +110,7 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
     if (over) return;
     over = true;
     input.off('data', read).off('end', end).off('close', end).off('error', end).pause();
+    onIdle();
     for (const gone of underWay.values()) gone.abort();
     unblock();
     finish();
@@ -117,6 +123,12 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
   return {
     closed,
     async close() {
+      input.off('data', read).pause();
+      if (underWay.size > 0 && !over) {
+        const cut = setTimeout(end, GRACE_MS);
+        await new Promise<void>((resolve) => (onIdle = resolve));
+        clearTimeout(cut);
+      }
       end();
     },
   };

@@ -166,6 +166,34 @@ describe('subscriptions/listen', () => {
     expect(messages.map(({ params }) => params?.status)).toEqual([undefined, 'completed', undefined]);
   });
 
+  it('never goes back to an older state that was read too slowly', async () => {
+    const { engine, exchange } = setUp();
+    engine.commit('a');
+    const read = engine.read.bind(engine);
+    engine.read = async (principal, id) => {
+      const task = await read(principal, id);
+      engine.commit('a', { statusMessage: 'newer' });
+      return task;
+    };
+    const stream = await listen(exchange, { taskIds: ['a'] });
+    await stream.next();
+    exchange.drain();
+    expect((await stream.rest()).map(({ params }) => params?.statusMessage)).toEqual(['newer', undefined]);
+  });
+
+  it('lets nothing out of somebody else’s task that changes while it opens', async () => {
+    const { engine, exchange } = setUp();
+    engine.commit('hers', { principal: 'alice' });
+    const read = engine.read.bind(engine);
+    engine.read = async (principal, id) => {
+      engine.commit('hers', { statusMessage: 'secret' });
+      return read(principal, id);
+    };
+    const messages = await (await listen(exchange, { taskIds: ['hers'] })).rest();
+    expect(messages).toHaveLength(2);
+    expect(messages[0].params.notifications).toEqual({});
+  });
+
   it('keeps one state a task for a slow reader, and always the last one', async () => {
     const { engine, exchange } = setUp();
     engine.commit('a');
