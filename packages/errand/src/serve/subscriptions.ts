@@ -80,15 +80,12 @@ class Subscription {
   async start(engine: Engine, backend: Backend | undefined): Promise<void> {
     const { principal, taskIds, changes, signal } = this.#request;
     if (signal.aborted) return this.end();
-    for (const id of taskIds)
-      this.#watched.set(
-        id,
-        engine.watch(id, (task) => this.#saw(task)),
-      );
+    const saw = (task: Task): void => this.#saw(task);
+    for (const id of taskIds) this.#watched.set(id, engine.watch(id, saw));
     await Promise.all(
       taskIds.map(async (id) => {
         try {
-          this.#saw(await engine.read(principal, id));
+          saw(await engine.read(principal, id));
         } catch (error) {
           if (!(error instanceof ErrandError && error.kind === 'taskNotFound')) throw error;
           // Unknown, or somebody else's, whose state must not get out.
@@ -154,8 +151,11 @@ class Subscription {
 
   #next(): JsonRpcMessage | undefined {
     for (const id of this.#unsentTasks) {
+      const task = this.#latest.get(id)!;
       this.#unsentTasks.delete(id);
-      return this.#frames.task(this.#request.id, this.#latest.get(id)!);
+      // What has ended is told once, so that its result need not be kept.
+      if (isTerminal(task)) this.#latest.delete(id);
+      return this.#frames.task(this.#request.id, task);
     }
     for (const [key, notification] of this.#unsentChanges) {
       this.#unsentChanges.delete(key);
