@@ -22,7 +22,7 @@ export function setUp() {
 function installPackages() {
   if (isInstalled()) return;
   const first = !existsSync(path.join(ROOT, 'node_modules'));
-  say(first ? 'installing packages (this once; about a minute)' : 'package-lock.json has changed: installing packages');
+  say(first ? 'installing packages (this once; a minute or two)' : 'package-lock.json has changed: installing packages');
   if (npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'], ROOT)) return;
   fail('Packages could not be installed; npm says why above.', [
     'Without a network, or behind a proxy, see `npm help config` for `proxy`, `registry` and `cafile`.',
