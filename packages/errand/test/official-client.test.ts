@@ -19,7 +19,7 @@ async function clientOf(url: string): Promise<Client> {
 describe.each([
   ['that Errand serves', overErrand],
   ['that its owner serves, with Errand attached', () => attached(addLifeTools)],
-])('the official client of a server %s', (_name, endpoint) => {
+])('the official client of a server %s', { timeout: 30_000 }, (_name, endpoint) => {
   const connect = async () => clientOf(await endpoint());
 
   test('lists the tools of Errand and of the SDK server in one list', async () => {
@@ -94,7 +94,7 @@ describe.each([
   });
 });
 
-describe('the official client of a server that Errand serves', () => {
+describe('the official client of a server that Errand serves', { timeout: 30_000 }, () => {
   test('hears that the tools changed', async () => {
     const client = await clientOf(await overErrand());
     const heard = new Promise((resolve) => client.setNotificationHandler('notifications/tools/list_changed', resolve));

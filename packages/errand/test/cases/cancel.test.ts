@@ -2,7 +2,8 @@ import { describe, expect, test } from 'vitest';
 import type { JsonObject } from '../../src/json.ts';
 import type { JsonRpcMessage } from '../../src/jsonrpc.ts';
 import * as z from 'zod';
-import { VERSION } from '../fixtures/frames.ts';
+import { cutRequest } from '../fixtures/cut.ts';
+import { frame, TASK_CLIENT, VERSION } from '../fixtures/frames.ts';
 import { gate } from '../fixtures/gate.ts';
 import { served } from '../fixtures/served.ts';
 import { stdioWire } from '../fixtures/stdio-wire.ts';
@@ -47,6 +48,29 @@ describe('CASES Cancel and progress', { timeout: 30_000 }, () => {
     expect(aborted).toEqual([]);
     work.open();
     expect(textOf(await client.ended(taskId))).toBe('dug');
+  });
+
+  test('22: a connection that is cut right after the call was sent leaves the task to its work', async () => {
+    const work = gate();
+    const begun: string[] = [];
+    const { url } = await served((errand) => {
+      errand.tool('dig', { task: 'always' }, async (_args, task) => {
+        begun.push(task.id);
+        await work.opened;
+        return 'dug';
+      });
+    });
+    // Whether the server sees a caller go before or after it has committed the task is up to the machine.
+    const cuts = Array.from({ length: 10 }, (_, id) =>
+      frame(id, 'tools/call', { name: 'dig', arguments: {} }, TASK_CLIENT),
+    );
+    for (const request of cuts) await cutRequest(url, request, 'sent');
+    await expect.poll(() => begun.length, { timeout: 10_000 }).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const client = wireClient(url);
+    for (const taskId of begun) expect(await client.get(taskId)).toMatchObject({ status: 'working' });
+    work.open();
+    for (const taskId of begun) expect(textOf(await client.ended(taskId))).toBe('dug');
   });
 
   test('22: notifications/cancelled for the call does not cancel its task over stdio', async () => {

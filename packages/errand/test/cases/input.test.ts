@@ -9,7 +9,7 @@ import { accept, textOf, wireClient } from '../fixtures/wire.ts';
 
 const NAME = z.object({ name: z.string() });
 
-describe('CASES Input', () => {
+describe('CASES Input', { timeout: 30_000 }, () => {
   test(
     '17: an acknowledged answer reaches the handler exactly once, also when the server dies right after it',
     { timeout: 60_000 },

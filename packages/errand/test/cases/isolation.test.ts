@@ -31,7 +31,7 @@ async function bytes(url: string, user: string | undefined, method: string, task
   return `${response.status} ${(await response.text()).replaceAll(taskId, 'ID')}`;
 }
 
-describe('CASES Isolation', () => {
+describe('CASES Isolation', { timeout: 30_000 }, () => {
   test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
     '1, 3, 4: %s answers a foreign id exactly as an unknown one, also between users of one OAuth client and to nobody',
     async (method) => {

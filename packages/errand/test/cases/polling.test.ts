@@ -9,7 +9,7 @@ import { served } from '../fixtures/served.ts';
 import { programCommand } from '../fixtures/server-process.ts';
 import { accept, textOf, wireClient } from '../fixtures/wire.ts';
 
-describe('CASES Polling and push', () => {
+describe('CASES Polling and push', { timeout: 30_000 }, () => {
   test('26: many clients poll one task: one execution', async () => {
     const work = gate();
     let runs = 0;

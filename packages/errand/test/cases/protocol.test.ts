@@ -4,7 +4,7 @@ import { gate } from '../fixtures/gate.ts';
 import { served } from '../fixtures/served.ts';
 import { textOf, wireClient } from '../fixtures/wire.ts';
 
-describe('CASES Protocol', () => {
+describe('CASES Protocol', { timeout: 30_000 }, () => {
   test('16: a client of this revision that sends params.task has it ignored', async () => {
     const { url } = await served((errand) => {
       errand.tool('quick', {}, () => 'quick');

@@ -1,8 +1,8 @@
 import { appendFile, readFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { frame, headersOf, TASK_CLIENT, TASKS } from '../fixtures/frames.ts';
+import { cutRequest } from '../fixtures/cut.ts';
+import { frame, TASK_CLIENT, TASKS } from '../fixtures/frames.ts';
 import { gate } from '../fixtures/gate.ts';
 import { served, temporaryFolder } from '../fixtures/served.ts';
 import { serverProcess } from '../fixtures/server-process.ts';
@@ -87,19 +87,8 @@ describe('CASES Results', { timeout: 60_000 }, () => {
     const taskId = await client.begin('large');
     await client.ended(taskId);
 
-    const request = frame(1, 'tasks/get', { taskId }, TASK_CLIENT);
-    const body = JSON.stringify(request);
-    const { hostname, port, pathname } = new URL(url);
-    for (let cut = 0; cut < 3; cut++) {
-      await new Promise<void>((resolve) => {
-        const socket = connect(Number(port), hostname);
-        const headers = { host: `${hostname}:${port}`, 'content-length': String(body.length), ...headersOf(request) };
-        const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
-        socket.end(`POST ${pathname} HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${body}`);
-        socket.once('data', () => socket.destroy());
-        socket.once('close', () => resolve());
-      });
-    }
+    for (let cut = 0; cut < 3; cut++)
+      await cutRequest(url, frame(cut, 'tasks/get', { taskId }, TASK_CLIENT), 'answered');
     expect(textOf(await client.get(taskId))).toHaveLength(large.length);
   });
 

@@ -26,7 +26,7 @@ function stateOf(part: JsonObject | undefined): JsonObject {
   return state;
 }
 
-describe('subscriptions to tasks', () => {
+describe('subscriptions to tasks', { timeout: 30_000 }, () => {
   test('E-13: say first what was granted, then where the task stands, then every change, each equal to a read', async () => {
     const work = gate();
     const { url } = await served((errand) => addInterview(errand, work));
