@@ -29,7 +29,9 @@ export function taskTable(db: Database) {
   const due = db.prepare<[number, number], DuePlace>(
     `SELECT row, nonce, wake_at AS wakeAt FROM task WHERE wake_at > ? AND wake_at <= ? AND ${LIVE} ORDER BY wake_at, row`,
   );
-  const held = db.prepare<[], Place>(`SELECT row, nonce FROM task WHERE held IS NOT NULL AND ${LIVE}`);
+  const held = db.prepare<[], Place>(
+    `SELECT row, nonce FROM task INDEXED BY task_held WHERE held IS NOT NULL AND ${LIVE}`,
+  );
   const overdue = db.prepare<[number, number], Place>(
     `SELECT row, nonce FROM task WHERE deadline_at <= ? AND ${LIVE} ORDER BY deadline_at LIMIT ?`,
   );
