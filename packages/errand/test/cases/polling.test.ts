@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { JsonObject } from '../../src/json.ts';
 import { gate } from '../fixtures/gate.ts';
 import { served } from '../fixtures/served.ts';
-import { programCommand } from '../fixtures/server-process.ts';
+import { startProgram } from '../fixtures/server-process.ts';
 import { accept, textOf, wireClient } from '../fixtures/wire.ts';
 
 describe('CASES Polling and push', { timeout: 30_000 }, () => {
@@ -98,15 +95,8 @@ describe('CASES Clients', { timeout: 30_000 }, () => {
         return 'for whoever asks';
       });
     });
-    const caller = spawn(...programCommand('caller.ts', url, 'slow'), { stdio: ['ignore', 'pipe', 'inherit'] });
-    const gone = once(caller, 'close');
-    onTestFinished(async () => {
-      caller.kill('SIGKILL');
-      await gone;
-    });
-    const [taskId] = (await once(createInterface({ input: caller.stdout }), 'line')) as [string];
-    caller.kill('SIGKILL');
-    await gone;
+    const { line: taskId, kill } = await startProgram('caller.ts', url, 'slow');
+    await kill();
     work.open();
     expect(textOf(await wireClient(url).ended(taskId))).toBe('for whoever asks');
   });
