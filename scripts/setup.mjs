@@ -22,7 +22,9 @@ export function setUp() {
 function installPackages() {
   if (isInstalled()) return;
   const first = !existsSync(path.join(ROOT, 'node_modules'));
-  say(first ? 'installing packages (this once; a minute or two)' : 'package-lock.json has changed: installing packages');
+  say(
+    first ? 'installing packages (this once; a minute or two)' : 'package-lock.json has changed: installing packages',
+  );
   if (npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'], ROOT)) return;
   fail('Packages could not be installed; npm says why above.', [
     'Without a network, or behind a proxy, see `npm help config` for `proxy`, `registry` and `cafile`.',
@@ -49,11 +51,14 @@ function readJson(file) {
 
 /** SQLite is compiled code: it fits one version of Node on one platform. */
 function checkNativeModule() {
-  if (loadsSqlite()) return;
+  if (whatKeepsSqliteFromLoading() === undefined) return;
   say('the native module of better-sqlite3 does not fit this Node: rebuilding it (up to two minutes)');
-  if (npm(['rebuild', 'better-sqlite3', '--ignore-scripts=false', '--loglevel=error'], ROOT) && loadsSqlite()) return;
-  fail('better-sqlite3 could not be built: no prebuilt binary was found for this Node, and compiling one failed.', [
-    'To compile, it needs Python 3 and a C++ compiler:',
+  npm(['rebuild', 'better-sqlite3', '--ignore-scripts=false', '--loglevel=error'], ROOT);
+  const reason = whatKeepsSqliteFromLoading();
+  if (reason === undefined) return;
+  fail(`The native module of better-sqlite3 does not load in Node ${process.versions.node}:`, [
+    `  ${reason}`,
+    'Where there is no prebuilt one, it is compiled, which needs Python 3 and a C++ compiler:',
     '  Debian, Ubuntu   sudo apt install python3 make g++',
     '  macOS            xcode-select --install',
     '  Windows          Visual Studio Build Tools with "Desktop development with C++"',
@@ -61,12 +66,14 @@ function checkNativeModule() {
   ]);
 }
 
-function loadsSqlite() {
-  const program = "new (require('better-sqlite3'))(':memory:').close()";
-  return (
-    spawnSync(process.execPath, ['-e', program], { cwd: path.join(ROOT, 'packages/errand'), stdio: 'ignore' })
-      .status === 0
-  );
+/** `undefined` where it loads, else why not. In a process of its own, as what is loaded here cannot be replaced. */
+function whatKeepsSqliteFromLoading() {
+  const load = "new (require('better-sqlite3'))(':memory:').close()";
+  const program = `try { ${load} } catch (error) { console.error(error.message); process.exit(1) }`;
+  const cwd = path.join(ROOT, 'packages/errand');
+  const { status, stderr } = spawnSync(process.execPath, ['-e', program], { cwd, encoding: 'utf8' });
+  if (status === 0) return undefined;
+  return stderr.trim().replaceAll('\n', ' ') || `loading it ended with ${status}`;
 }
 
 function build() {
