@@ -22,10 +22,11 @@ export function setUp() {
 function installPackages() {
   if (isInstalled()) return;
   const first = !existsSync(path.join(ROOT, 'node_modules'));
-  say(
-    first ? 'installing packages (this once; a minute or two)' : 'package-lock.json has changed: installing packages',
-  );
-  if (npm(['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'], ROOT)) return;
+  say(first ? 'installing packages (this once; a minute or two)' : 'packages have changed: installing what is missing');
+  // `ci` would remove and compile everything again; both take the versions of the lockfile and leave it as it is.
+  const command = first ? ['ci'] : ['install', '--no-save'];
+  const options = ['--include=dev', '--include=optional', '--no-audit', '--no-fund', '--loglevel=error'];
+  if (npm([...command, ...options], ROOT)) return;
   fail('Packages could not be installed; npm says why above.', [
     'Without a network, or behind a proxy, see `npm help config` for `proxy`, `registry` and `cafile`.',
   ]);
