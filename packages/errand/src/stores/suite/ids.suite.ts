@@ -12,7 +12,7 @@ export function ids(subject: Subject): void {
     });
 
     // CASES 5
-    test('100,000 ids: 128 random bits each, no order, no repeat, safe in a header', () => {
+    test('100,000 ids: 128 random bits each, no order, no repeat, safe in a header', { timeout: 30_000 }, () => {
       const ids = Array.from({ length: 100_000 }, () => store.newId());
       expect(new Set(ids).size).toBe(ids.length);
       expect(ids.every((id) => /^[A-Za-z0-9_-]{22,64}$/.test(id))).toBe(true);
