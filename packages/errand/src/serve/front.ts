@@ -5,7 +5,7 @@ import type { Engine } from '../engine/engine.ts';
 import { ErrandError, ERRORS, RpcError, toRpcError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { asMessage, errorResponse, isRequest, readableId } from '../jsonrpc.ts';
-import type { JsonRpcMessage, JsonRpcRequest } from '../jsonrpc.ts';
+import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '../jsonrpc.ts';
 import type { Backend } from './backend.ts';
 import type { Inbound, Reply } from './exchange.ts';
 import { createSubscriptions } from './subscriptions.ts';
@@ -87,11 +87,12 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
   /** What the backend answers to the same request, to be merged. One that has no such list has nothing to add. */
   async function ask(inbound: Inbound, required: boolean): Promise<JsonObject | undefined> {
     const reply = await backend?.exchange(inbound);
-    if (reply?.kind !== 'response') return undefined;
-    if ('result' in reply.body) return reply.body.result;
-    const { code, message, data } = reply.body.error;
+    const response = reply && (await responseOf(reply));
+    if (response === undefined) return undefined;
+    if ('result' in response.body) return response.body.result;
+    const { code, message, data } = response.body.error;
     if (!required && code === ERRORS.methodNotFound.code) return undefined;
-    throw new RpcError(code, message, data, reply.status);
+    throw new RpcError(code, message, data, response.status);
   }
 
   async function pass({ exchange }: Backend, inbound: Inbound): Promise<Reply> {
@@ -117,6 +118,15 @@ const ACCEPTED: Reply = { kind: 'accepted' };
 
 function unknownTool(name: string): never {
   throw new ErrandError('unknownTool', `Unknown tool: ${name}`);
+}
+
+/** The response in a reply. What a streamed one is preceded by has no place in a merged answer. */
+async function responseOf(reply: Reply): Promise<{ status: number; body: JsonRpcResponse } | undefined> {
+  if (reply.kind === 'response') return reply;
+  if (reply.kind === 'accepted') return undefined;
+  let last: JsonRpcMessage | undefined;
+  for await (const message of reply.messages) last = message;
+  return last !== undefined && !('method' in last) ? { status: 200, body: last } : undefined;
 }
 
 /** A message of the backend under the name of this server. */

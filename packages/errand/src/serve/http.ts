@@ -9,7 +9,8 @@ import { errorResponse, readableId } from '../jsonrpc.ts';
 import type { JsonRpcMessage } from '../jsonrpc.ts';
 import { ANONYMOUS } from '../task/principal.ts';
 import type { Principal } from '../task/principal.ts';
-import { createAuth, METADATA_PATH, Unauthorized, type Auth, type AuthOptions } from './auth.ts';
+import type { Auth } from './auth.ts';
+import { createAuth, METADATA_PATH, Unauthorized, type AuthOptions } from './auth/bearer.ts';
 import type { Exchange, Inbound } from './exchange.ts';
 import { readBody } from './http/body.ts';
 import {
@@ -27,7 +28,7 @@ import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, toEvent } from './http/sse.ts';
 export interface HttpOptions {
   /** Default 8080; 0 takes a free one. */
   readonly port?: number;
-  /** The address to bind. Default `127.0.0.1`; any but a loopback one needs `principal`. */
+  /** The address to bind. Default `127.0.0.1`; any but a loopback one needs `auth` or `principal`. */
   readonly host?: string;
   /** The path of the endpoint. Default `/mcp`. */
   readonly path?: string;
@@ -193,13 +194,10 @@ class HttpInbound implements Inbound {
   #gone: AbortController | undefined;
 
   constructor(message: unknown, principal: Principal, response: ServerResponse) {
-    const { headers } = response.req;
+    const request = response.req;
     this.message = message;
     this.principal = principal;
-    this.header = (name) => {
-      const value = headers[name];
-      return Array.isArray(value) ? value.join(', ') : value;
-    };
+    this.header = (name) => headerOf(request, name);
     this.#response = response;
   }
 

@@ -9,7 +9,7 @@ import {
 } from 'jose';
 import { ErrandError } from '../../errors.ts';
 import type { Principal } from '../../task/principal.ts';
-import type { Verified } from '../auth.ts';
+import type { TokenVerifier } from '../auth.ts';
 import { discoverKeysUrl } from './discovery.ts';
 
 /** JWT access tokens of one authorization server. */
@@ -48,7 +48,7 @@ const CLOCK_TOLERANCE = 5;
 const AWAY = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID'];
 
 /** Checks JWTs. The verifier resolves with `undefined` for a bad token; it rejects where the keys cannot be had. */
-export function createJwtVerifier(options: JwtOptions): (token: string) => Promise<Verified | undefined> {
+export function createJwtVerifier(options: JwtOptions): TokenVerifier {
   const { issuer, audience, algorithms = ASYMMETRIC, tenantClaim } = options;
   if (!URL.canParse(issuer))
     throw new TypeError(`auth.issuer is the URL of the authorization server; ${JSON.stringify(issuer)} is none`);
