@@ -1,0 +1,81 @@
+import { ErrandError } from '../../errors.ts';
+import type { Store } from '../../store.ts';
+
+/** A store that can let its server down. */
+export interface Breakable extends Store {
+  /** From here on nothing reaches the disk, nothing is answered, and nobody is told: the process is dead. */
+  crash(): void;
+  /** Crashes at the write of this number, counted from now: before it is made, or before anybody hears of it. */
+  crashAt(write: number, when: 'before' | 'after'): void;
+  /** Lets this many of the next writes fail, as when a disk is full. */
+  fail(writes: number): void;
+  /** Lets each write take so long, in ms. */
+  slow(ms: number): void;
+  /** How many writes were asked for. */
+  readonly writes: number;
+}
+
+export function breakable(store: Store): Breakable {
+  let dead = false;
+  let writes = 0;
+  let last: { readonly write: number; readonly when: 'before' | 'after' } | undefined;
+  let failing = 0;
+  let latency = 0;
+
+  /** Settles like `work` does, unless the process is dead by then. */
+  async function alive<T>(work: () => Promise<T>): Promise<T> {
+    if (dead) return forever();
+    try {
+      const value = await work();
+      return dead ? await forever() : value;
+    } catch (error) {
+      if (dead) return forever();
+      throw error;
+    }
+  }
+
+  async function write<T>(work: () => Promise<T>): Promise<T> {
+    if (dead) return forever();
+    writes++;
+    if (failing > 0) {
+      failing--;
+      throw new ErrandError('storeAway', 'The task store is out of reach; try again');
+    }
+    if (last?.write === writes) {
+      dead = true;
+      return last.when === 'before' ? forever() : work().then(forever);
+    }
+    if (latency > 0) await new Promise((resolve) => setTimeout(resolve, latency));
+    return alive(work);
+  }
+
+  return {
+    crash: () => void (dead = true),
+    crashAt: (count, when) => void (last = { write: writes + count, when }),
+    fail: (count) => void (failing = count),
+    slow: (ms) => void (latency = ms),
+    get writes() {
+      return writes;
+    },
+    open: () => store.open(),
+    // Whoever opened the store under it closes it.
+    close: async () => undefined,
+    now: () => store.now(),
+    newId: () => store.newId(),
+    secret: () => store.secret(),
+    create: (task, entries) => write(() => store.create(task, entries)),
+    change: (id, decide) => write(() => store.change(id, decide)),
+    expire: (now, limit) => alive(() => store.expire(now, limit)),
+    read: (id) => alive(() => store.read(id)),
+    journal: (id) => alive(() => store.journal(id)),
+    due: (after, until) => alive(() => store.due(after, until)),
+    held: () => alive(() => store.held()),
+    overdue: (now, limit) => alive(() => store.overdue(now, limit)),
+    live: (principal) => alive(() => store.live(principal)),
+    subscribe: (listener) => store.subscribe((task) => void (dead || listener(task))),
+  };
+}
+
+function forever(): Promise<never> {
+  return new Promise(() => undefined);
+}
