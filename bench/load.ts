@@ -14,7 +14,7 @@ export interface Round {
   readonly requests: number;
 }
 
-const CONNECTIONS = 8;
+export const CONNECTIONS = 8;
 
 /**
  * Sends one request over and over on keep-alive connections, each waiting for its answer, for `ms`.

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { availableParallelism, tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
-import { load, once, type Load, type Round } from './load.ts';
+import { CONNECTIONS, load, once, type Load, type Round } from './load.ts';
 import { start, type Serving } from './serving.ts';
 
 const ROUNDS = 5;
@@ -93,7 +93,10 @@ const subjects: Subject[] = [
   },
 ];
 
-console.log(`Node ${process.version}, ${availableParallelism()} cores, ${ROUNDS} rounds of ${ROUND_MS} ms in turn\n`);
+console.log(
+  `Node ${process.version}, ${availableParallelism()} cores, ${CONNECTIONS} connections, ` +
+    `${ROUNDS} rounds of ${ROUND_MS} ms in turn\n`,
+);
 for (const { target } of subjects) await load(target, ROUND_MS / 2);
 for (let round = 0; round < ROUNDS; round++) for (const subject of subjects) await measure(subject);
 print(subjects);
