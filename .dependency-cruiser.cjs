@@ -2,7 +2,7 @@
 const SRC = 'packages/errand/src';
 const LEAVES = ['json.ts', 'jsonrpc.ts', 'duration.ts', 'errors.ts'];
 const CONTRACTS = ['store.ts', 'executor.ts'];
-const DOMAIN = [...LEAVES, 'task/', ...CONTRACTS, 'seal.ts', 'schema.ts'];
+const DOMAIN = [...LEAVES, 'task/', ...CONTRACTS, 'seal.ts', 'schema.ts', 'limits.ts'];
 const MAY_IMPORT = {
   'json.ts': [],
   'jsonrpc.ts': ['json.ts', 'errors.ts'],
@@ -13,6 +13,7 @@ const MAY_IMPORT = {
   'executor.ts': ['json.ts', 'task/'],
   'seal.ts': LEAVES,
   'schema.ts': LEAVES,
+  'limits.ts': LEAVES,
   'engine/': [...DOMAIN, 'engine/'],
   'stores/': [...DOMAIN, 'stores/'],
   'executors/': [...DOMAIN, 'engine/', 'executors/'],
