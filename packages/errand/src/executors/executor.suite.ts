@@ -3,14 +3,16 @@ import type { Disk } from './suite/bed.suite.ts';
 import { inputSuite } from './suite/inputs.suite.ts';
 import { parkingSuite } from './suite/parking.suite.ts';
 import { questionSuite } from './suite/questions.suite.ts';
+import { recoverySuite } from './suite/recovery.suite.ts';
 import { stepSuite } from './suite/steps.suite.ts';
 
 /** What every executor must do, over what is kept where `openDisk` says. Each test opens a disk of its own. */
 export function executorSuite(name: string, openDisk: () => Disk): void {
-  describe(name, () => {
+  describe.concurrent(name, { timeout: 30_000 }, () => {
     stepSuite(openDisk);
     inputSuite(openDisk);
     questionSuite(openDisk);
     parkingSuite(openDisk);
+    recoverySuite(openDisk);
   });
 }

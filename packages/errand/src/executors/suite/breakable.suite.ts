@@ -11,8 +11,7 @@ export interface Breakable extends Store {
   fail(writes: number): void;
   /** Lets each write take so long, in ms. */
   slow(ms: number): void;
-  /** How many writes were asked for. */
-  readonly writes: number;
+  readonly dead: boolean;
 }
 
 export function breakable(store: Store): Breakable {
@@ -54,8 +53,8 @@ export function breakable(store: Store): Breakable {
     crashAt: (count, when) => void (last = { write: writes + count, when }),
     fail: (count) => void (failing = count),
     slow: (ms) => void (latency = ms),
-    get writes() {
-      return writes;
+    get dead() {
+      return dead;
     },
     open: () => store.open(),
     // Whoever opened the store under it closes it.

@@ -14,34 +14,31 @@ function keysOf(task: JsonObject): string[] {
 /** What questions promise, on any executor. */
 export function inputSuite(openDisk: () => Disk): void {
   describe('two questions at once', () => {
-    it.concurrent(
-      'keep the task at input_required until both are answered; each branch goes on by itself (CASES 21)',
-      async (t) => {
-        const bed = await makeBed(openDisk(), t);
-        const went: string[] = [];
-        const { client } = await bed.server((errand) =>
-          errand.tool('ask', { task: 'always' }, async (_, task) => {
-            const branch = async (key: string): Promise<void> => {
-              await task.elicit(key, { message: key, schema: GO });
-              await task.step(`after ${key}`, () => went.push(key));
-            };
-            await Promise.all([branch('a'), branch('b')]);
-            return went.join();
-          }),
-        );
-        const id = await begin(client, 'ask');
-        const both = await client.until(id, 'input_required', PATIENCE);
-        expect(keysOf(both)).toEqual(['a', 'b']);
-        await client.answer(id, { b: accept({ go: true }) });
-        const one = await client.read(id);
-        expect([one['status'], keysOf(one)]).toEqual(['input_required', ['a']]);
-        await soon(() => went.length === 1);
-        expect(went).toEqual(['b']);
-        expect(await client.read(id)).toMatchObject({ status: 'input_required' });
-        await client.answer(id, { a: accept({ go: true }) });
-        expect(await resultOf(client, id)).toBe('b,a');
-      },
-    );
+    it('keep the task at input_required until both are answered; each branch goes on by itself (CASES 21)', async (t) => {
+      const bed = await makeBed(openDisk(), t);
+      const went: string[] = [];
+      const { client } = await bed.server((errand) =>
+        errand.tool('ask', { task: 'always' }, async (_, task) => {
+          const branch = async (key: string): Promise<void> => {
+            await task.elicit(key, { message: key, schema: GO });
+            await task.step(`after ${key}`, () => went.push(key));
+          };
+          await Promise.all([branch('a'), branch('b')]);
+          return went.join();
+        }),
+      );
+      const id = await begin(client, 'ask');
+      const both = await client.until(id, 'input_required', PATIENCE);
+      expect(keysOf(both)).toEqual(['a', 'b']);
+      await client.answer(id, { b: accept({ go: true }) });
+      const one = await client.read(id);
+      expect([one['status'], keysOf(one)]).toEqual(['input_required', ['a']]);
+      await soon(() => went.length === 1);
+      expect(went).toEqual(['b']);
+      expect(await client.read(id)).toMatchObject({ status: 'input_required' });
+      await client.answer(id, { a: accept({ go: true }) });
+      expect(await resultOf(client, id)).toBe('b,a');
+    });
   });
 
   describe('an answer', () => {
@@ -58,80 +55,71 @@ export function inputSuite(openDisk: () => Disk): void {
         return JSON.stringify([action, content]);
       });
 
-    it.concurrent(
-      'counts once: the first one wins, and later ones are ignored, as are unknown keys (CASES 17, 19)',
-      async (t) => {
-        const bed = await makeBed(openDisk(), t);
-        const { client } = await bed.server(deciding);
-        const id = await begin(client, 'decide');
-        await client.until(id, 'input_required', PATIENCE);
-        await Promise.all([
-          client.answer(id, { elsewhere: accept({}), go: accept({ go: true }) }),
-          client.answer(id, { go: accept({ go: false }) }),
-          client.answer(id, { go: { action: 'decline' } }),
-        ]);
-        expect(await resultOf(client, id)).toBe('["accept",{"go":true,"times":1}]');
-        await client.answer(id, { go: { action: 'cancel' } });
-      },
-    );
+    it('counts once: the first one wins, and later ones are ignored, as are unknown keys (CASES 17, 19)', async (t) => {
+      const bed = await makeBed(openDisk(), t);
+      const { client } = await bed.server(deciding);
+      const id = await begin(client, 'decide');
+      await client.until(id, 'input_required', PATIENCE);
+      await Promise.all([
+        client.answer(id, { elsewhere: accept({}), go: accept({ go: true }) }),
+        client.answer(id, { go: accept({ go: false }) }),
+        client.answer(id, { go: { action: 'decline' } }),
+      ]);
+      expect(await resultOf(client, id)).toBe('["accept",{"go":true,"times":1}]');
+      await client.answer(id, { go: { action: 'cancel' } });
+    });
 
-    it.concurrent(
-      'that does not fit its question is refused whole, with its place, and the question stays open',
-      async (t) => {
-        const bed = await makeBed(openDisk(), t);
-        const { client } = await bed.server((errand) => {
-          deciding(errand);
-          errand.tool('both', { task: 'always' }, async (_, task) => {
-            await Promise.all([
-              task.elicit('a', { message: 'a', schema: GO }),
-              task.elicit('b', { message: 'b', schema: GO }),
-            ]);
-            return 'both';
-          });
+    it('that does not fit its question is refused whole, with its place, and the question stays open', async (t) => {
+      const bed = await makeBed(openDisk(), t);
+      const { client } = await bed.server((errand) => {
+        deciding(errand);
+        errand.tool('both', { task: 'always' }, async (_, task) => {
+          await Promise.all([
+            task.elicit('a', { message: 'a', schema: GO }),
+            task.elicit('b', { message: 'b', schema: GO }),
+          ]);
+          return 'both';
         });
-        const id = await begin(client, 'decide');
-        await client.until(id, 'input_required', PATIENCE);
-        await expect(client.answer(id, { go: accept({ go: true, note: 'x' }) })).rejects.toMatchObject({
-          code: -32602,
-          data: { key: 'go', path: 'inputResponses["go"].content.note' },
+      });
+      const id = await begin(client, 'decide');
+      await client.until(id, 'input_required', PATIENCE);
+      await expect(client.answer(id, { go: accept({ go: true, note: 'x' }) })).rejects.toMatchObject({
+        code: -32602,
+        data: { key: 'go', path: 'inputResponses["go"].content.note' },
+      });
+      expect(await client.read(id)).toMatchObject({ status: 'input_required' });
+      await client.answer(id, { go: accept({ go: true, note: 'xx' }) });
+      expect(await resultOf(client, id)).toBe('["accept",{"go":true,"times":1,"note":"xx"}]');
+      const two = await begin(client, 'both');
+      await client.until(two, 'input_required', PATIENCE);
+      await expect(client.answer(two, { a: accept({ go: true }), b: accept({ go: 'no' }) })).rejects.toThrow(
+        /inputResponses\["b"\]/,
+      );
+      expect(keysOf(await client.read(two))).toEqual(['a', 'b']);
+    });
+
+    it('that was acknowledged reaches the handler once, also when the server dies right then (CASES 17)', async (t) => {
+      const bed = await makeBed(openDisk(), t);
+      const got: unknown[] = [];
+      const define: Define = (errand) =>
+        errand.tool('decide', { task: 'always' }, async (_, task) => {
+          const answer = await task.elicit('go', { message: 'Go?', schema: GO });
+          await task.step('use', () => got.push(answer.content));
+          return JSON.stringify(answer.content);
         });
-        expect(await client.read(id)).toMatchObject({ status: 'input_required' });
-        await client.answer(id, { go: accept({ go: true, note: 'xx' }) });
-        expect(await resultOf(client, id)).toBe('["accept",{"go":true,"times":1,"note":"xx"}]');
-        const two = await begin(client, 'both');
-        await client.until(two, 'input_required', PATIENCE);
-        await expect(client.answer(two, { a: accept({ go: true }), b: accept({ go: 'no' }) })).rejects.toThrow(
-          /inputResponses\["b"\]/,
-        );
-        expect(keysOf(await client.read(two))).toEqual(['a', 'b']);
-      },
-    );
+      const first = await bed.server(define);
+      const id = await begin(first.client, 'decide');
+      await first.client.until(id, 'input_required', PATIENCE);
+      first.store.crashAt(1, 'after');
+      // The answer is on disk, and nobody in the dying server hears of it.
+      void first.client.answer(id, { go: accept({ go: true }) });
+      await soon(async () => (await bed.disk.read(id))!.inputs['go']?.state === 'answered');
+      const second = await bed.server(define);
+      expect(await resultOf(second.client, id)).toBe('{"go":true}');
+      expect(got).toEqual([{ go: true }]);
+    });
 
-    it.concurrent(
-      'that was acknowledged reaches the handler once, also when the server dies right then (CASES 17)',
-      async (t) => {
-        const bed = await makeBed(openDisk(), t);
-        const got: unknown[] = [];
-        const define: Define = (errand) =>
-          errand.tool('decide', { task: 'always' }, async (_, task) => {
-            const answer = await task.elicit('go', { message: 'Go?', schema: GO });
-            await task.step('use', () => got.push(answer.content));
-            return JSON.stringify(answer.content);
-          });
-        const first = await bed.server(define);
-        const id = await begin(first.client, 'decide');
-        await first.client.until(id, 'input_required', PATIENCE);
-        first.store.crashAt(1, 'after');
-        // The answer is on disk, and nobody in the dying server hears of it.
-        void first.client.answer(id, { go: accept({ go: true }) });
-        await soon(async () => (await bed.disk.read(id))!.inputs['go']?.state === 'answered');
-        const second = await bed.server(define);
-        expect(await resultOf(second.client, id)).toBe('{"go":true}');
-        expect(got).toEqual([{ go: true }]);
-      },
-    );
-
-    it.concurrent('reads as the schema reads it in every run', async (t) => {
+    it('reads as the schema reads it in every run', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server(deciding);
       const id = await begin(client, 'decide');
@@ -142,7 +130,7 @@ export function inputSuite(openDisk: () => Disk): void {
   });
 
   describe('a question with a time limit', () => {
-    it.concurrent('is withdrawn when the time is over, and the handler can catch that, in every run', async (t) => {
+    it('is withdrawn when the time is over, and the handler can catch that, in every run', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const caught: unknown[] = [];
       let dying = true;
@@ -169,7 +157,7 @@ export function inputSuite(openDisk: () => Disk): void {
       expect((await bed.disk.read(id))!.inputs['go']!.state).toBe('withdrawn');
     });
 
-    it.concurrent('that is answered in time is not withdrawn later', async (t) => {
+    it('that is answered in time is not withdrawn later', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server((errand) =>
         errand.tool('ask', { task: 'always' }, async (_, task) => {
@@ -187,7 +175,7 @@ export function inputSuite(openDisk: () => Disk): void {
   });
 
   describe('a question that its signal withdraws', () => {
-    it.concurrent('is closed for the client, and the handler goes on, in every run', async (t) => {
+    it('is closed for the client, and the handler goes on, in every run', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const results: string[] = [];
       let dying = true;
@@ -223,7 +211,7 @@ export function inputSuite(openDisk: () => Disk): void {
       expect(results[1]).toBe(results[0]);
     });
 
-    it.concurrent('but was answered before is answered, and leaves no trace of the signal', async (t) => {
+    it('but was answered before is answered, and leaves no trace of the signal', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server((errand) =>
         errand.tool('ask', { task: 'always' }, async (_, task) => {
@@ -247,32 +235,29 @@ export function inputSuite(openDisk: () => Disk): void {
       ]);
     });
 
-    it.concurrent(
-      'at the very moment of its answer is either answered or withdrawn, as the client saw it',
-      async (t) => {
-        const bed = await makeBed(openDisk(), t);
-        const aborts = new Map<string, AbortController>();
-        const { client } = await bed.server((errand) =>
-          errand.tool('ask', { task: 'always' }, async (_, task) => {
-            const { signal } = aborts.set(task.id, new AbortController()).get(task.id)!;
-            return await task.elicit('go', { message: 'Go?', schema: GO, signal }).then(
-              () => 'answered',
-              (error: Error) => (error.name === 'InputWithdrawn' ? 'withdrawn' : String(error)),
-            );
-          }),
-        );
-        const ids = await Promise.all(Array.from({ length: 20 }, () => begin(client, 'ask')));
-        await Promise.all(ids.map((id) => client.until(id, 'input_required', PATIENCE)));
-        await Promise.all(
-          ids.map(async (id, index) => {
-            const answered = client.answer(id, { go: accept({ go: true }) });
-            for (let turn = 0; turn < index % 5; turn++) await new Promise((resolve) => setImmediate(resolve));
-            aborts.get(id)!.abort();
-            await answered;
-            expect(await resultOf(client, id)).toBe((await bed.disk.read(id))!.inputs['go']!.state);
-          }),
-        );
-      },
-    );
+    it('at the very moment of its answer is either answered or withdrawn, as the client saw it', async (t) => {
+      const bed = await makeBed(openDisk(), t);
+      const aborts = new Map<string, AbortController>();
+      const { client } = await bed.server((errand) =>
+        errand.tool('ask', { task: 'always' }, async (_, task) => {
+          const { signal } = aborts.set(task.id, new AbortController()).get(task.id)!;
+          return await task.elicit('go', { message: 'Go?', schema: GO, signal }).then(
+            () => 'answered',
+            (error: Error) => (error.name === 'InputWithdrawn' ? 'withdrawn' : String(error)),
+          );
+        }),
+      );
+      const ids = await Promise.all(Array.from({ length: 20 }, () => begin(client, 'ask')));
+      await Promise.all(ids.map((id) => client.until(id, 'input_required', PATIENCE)));
+      await Promise.all(
+        ids.map(async (id, index) => {
+          const answered = client.answer(id, { go: accept({ go: true }) });
+          for (let turn = 0; turn < index % 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+          aborts.get(id)!.abort();
+          await answered;
+          expect(await resultOf(client, id)).toBe((await bed.disk.read(id))!.inputs['go']!.state);
+        }),
+      );
+    });
   });
 }

@@ -8,7 +8,7 @@ const YES = { action: 'accept', content: { go: true } };
 /** What waiting costs, and what ends it, on any executor. */
 export function parkingSuite(openDisk: () => Disk): void {
   describe('a run that waits', () => {
-    it.concurrent('is let go of after a second, and an answer runs the handler again', async (t) => {
+    it('is let go of after a second, and an answer runs the handler again', async (t) => {
       const bed = await makeBed(openDisk(), t);
       let runs = 0;
       let cleanedUp = 0;
@@ -36,7 +36,7 @@ export function parkingSuite(openDisk: () => Disk): void {
       expect([runs, cleanedUp]).toEqual([2, 1]);
     });
 
-    it.concurrent('is not let go of before that, nor while a step runs beside it', async (t) => {
+    it('is not let go of before that, nor while a step runs beside it', async (t) => {
       const bed = await makeBed(openDisk(), t);
       let runs = 0;
       const { client } = await bed.server((errand) => {
@@ -66,7 +66,7 @@ export function parkingSuite(openDisk: () => Disk): void {
       expect(runs).toBe(2);
     });
 
-    it.concurrent('wakes by itself when a sleep is over, or the time for a question', async (t) => {
+    it('wakes by itself when a sleep is over, or the time for a question', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const runs = { sleep: 0, ask: 0 };
       const { client } = await bed.server((errand) => {
@@ -88,7 +88,7 @@ export function parkingSuite(openDisk: () => Disk): void {
       expect(runs).toEqual({ sleep: 2, ask: 2 });
     });
 
-    it.concurrent('wakes though its time comes in days, and though nobody was told of it', async (t) => {
+    it('wakes though its time comes in days, and though nobody was told of it', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server((errand) =>
         errand.tool('sleep', { task: 'always', deadline: '60d' }, async (_, task) => {
@@ -103,7 +103,7 @@ export function parkingSuite(openDisk: () => Disk): void {
       expect(await resultOf(client, id)).toBe('slept');
     });
 
-    it.concurrent('loses no answer that comes while it is let go of', async (t) => {
+    it('loses no answer that comes while it is let go of', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server((errand) =>
         errand.tool('ask', { task: 'always' }, async (_, task) => {
@@ -126,7 +126,7 @@ export function parkingSuite(openDisk: () => Disk): void {
       );
     });
 
-    it.concurrent('is not let go of when a step begins at that very moment: its effect happens once', async (t) => {
+    it('is not let go of when a step begins at that very moment: its effect happens once', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const effects = new Map<string, number>();
       const { client, store } = await bed.server((errand) =>
@@ -145,7 +145,7 @@ export function parkingSuite(openDisk: () => Disk): void {
       expect([...effects.values()]).toEqual(ids.map(() => 1));
     });
 
-    it.concurrent('can be cancelled while nothing of it is in memory', async (t) => {
+    it('can be cancelled while nothing of it is in memory', async (t) => {
       const bed = await makeBed(openDisk(), t);
       let runs = 0;
       const { client } = await bed.server((errand) =>
@@ -166,7 +166,7 @@ export function parkingSuite(openDisk: () => Disk): void {
       expect(runs).toBe(1);
     });
 
-    it.concurrent('holds no slot, and gets one again before it goes on', async (t) => {
+    it('holds no slot, and gets one again before it goes on', async (t) => {
       const bed = await makeBed(openDisk(), t);
       let busy = 0;
       let most = 0;
@@ -200,7 +200,7 @@ export function parkingSuite(openDisk: () => Disk): void {
   });
 
   describe('a sleep', () => {
-    it.concurrent('ends when it is due, though the server was away meanwhile', async (t) => {
+    it('ends when it is due, though the server was away meanwhile', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const woke: number[] = [];
       const define = (errand: Parameters<Parameters<typeof bed.server>[0]>[0]) =>
@@ -227,7 +227,7 @@ export function parkingSuite(openDisk: () => Disk): void {
   });
 
   describe('a wait that is longer than what is left', () => {
-    it.concurrent('is an error where it is written, the same in every run', async (t) => {
+    it('is an error where it is written, the same in every run', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const rounds: string[][] = [];
       let dying = true;

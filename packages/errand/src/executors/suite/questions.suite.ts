@@ -32,7 +32,7 @@ export function questionSuite(openDisk: () => Disk): void {
       });
     };
 
-    it.concurrent('because the client did not declare its kind is an error that the handler can catch', async (t) => {
+    it('because the client did not declare its kind is an error that the handler can catch', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { errand } = await bed.server(asking);
       const client = testClient(errand, { capabilities: { elicitation: { url: {} } } });
@@ -50,7 +50,7 @@ export function questionSuite(openDisk: () => Disk): void {
       ]);
     });
 
-    it.concurrent('fails the task with what the client would have to declare, where nobody catches it', async (t) => {
+    it('fails the task with what the client would have to declare, where nobody catches it', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { errand } = await bed.server(asking);
       const client = testClient(errand, { capabilities: {} });
@@ -60,7 +60,7 @@ export function questionSuite(openDisk: () => Disk): void {
       });
     });
 
-    it.concurrent('for want of a new key, or of a flat form, is an error of the handler', async (t) => {
+    it('for want of a new key, or of a flat form, is an error of the handler', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server((errand) =>
         errand.tool('odd', { task: 'always' }, async (_, task) => {
@@ -86,7 +86,7 @@ export function questionSuite(openDisk: () => Disk): void {
   });
 
   describe('the client', () => {
-    it.concurrent('answers forms, pages, its model and its roots', async (t) => {
+    it('answers forms, pages, its model and its roots', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { errand } = await bed.server((errand) =>
         errand.tool('all', {}, async (_, task) => {
@@ -113,7 +113,7 @@ export function questionSuite(openDisk: () => Disk): void {
       expect(textOf(result)).toBe('Ada accept m1 file:///home');
     });
 
-    it.concurrent('sees a question as it was put, and nothing of how it is waited for', async (t) => {
+    it('sees a question as it was put, and nothing of how it is waited for', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server((errand) =>
         errand.tool('ask', { task: 'always' }, async (_, task) => {

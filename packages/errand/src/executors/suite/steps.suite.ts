@@ -7,7 +7,7 @@ import { begin, delay, makeBed, resultOf, soon, textOf, type Define, type Disk }
 /** What steps promise, on any executor. */
 export function stepSuite(openDisk: () => Disk): void {
   describe('a step', () => {
-    it.concurrent('gives the JSON copy of its value, in the first run and in every later one', async (t) => {
+    it('gives the JSON copy of its value, in the first run and in every later one', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const seen: unknown[] = [];
       let dying = true;
@@ -33,7 +33,7 @@ export function stepSuite(openDisk: () => Disk): void {
       ]);
     });
 
-    it.concurrent('that completed does not run again when the server dies later', async (t) => {
+    it('that completed does not run again when the server dies later', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const effects: string[] = [];
       let dying = true;
@@ -61,7 +61,7 @@ export function stepSuite(openDisk: () => Disk): void {
       expect(effects).toEqual(['a', 'b', 'c', 'c']);
     });
 
-    it.concurrent('has one key over all attempts and runs, and no other step has it', async (t) => {
+    it('has one key over all attempts and runs, and no other step has it', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const keys: string[][] = [];
       let dying = true;
@@ -97,7 +97,7 @@ export function stepSuite(openDisk: () => Disk): void {
       for (const key of keys.flat()) expect(key).toMatch(/^[\w-]{32}$/);
     });
 
-    it.concurrent('is tried as often as its policy says, after longer and longer waits', async (t) => {
+    it('is tried as often as its policy says, after longer and longer waits', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const attempts: number[] = [];
       const times: number[] = [];
@@ -122,7 +122,7 @@ export function stepSuite(openDisk: () => Disk): void {
       waits.forEach((wait, index) => expect(wait).toBeGreaterThan(20 * 2 ** index - 2));
     });
 
-    it.concurrent('is not tried again where the error is not worth it, and fails with the last error', async (t) => {
+    it('is not tried again where the error is not worth it, and fails with the last error', async (t) => {
       const bed = await makeBed(openDisk(), t);
       let tries = 0;
       const { client } = await bed.server((errand) => {
@@ -150,7 +150,7 @@ export function stepSuite(openDisk: () => Disk): void {
       expect(await client.run('exhausted')).toMatchObject({ isError: true, content: [{ text: 'failed 3' }] });
     });
 
-    it.concurrent('fails with the same error in every run: name, message, code and data', async (t) => {
+    it('fails with the same error in every run: name, message, code and data', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const caught: unknown[] = [];
       let dying = true;
@@ -204,48 +204,45 @@ export function stepSuite(openDisk: () => Disk): void {
       expect(caught[1]).toEqual(caught[0]);
     });
 
-    it.concurrent(
-      'that takes too long fails, its signal aborts, and what it comes to later counts for nothing',
-      async (t) => {
-        const bed = await makeBed(openDisk(), t);
-        const reasons: unknown[] = [];
-        let late = false;
-        const { client } = await bed.server((errand) => {
-          errand.tool('slow', {}, async (_, task) => {
-            const first = await task
-              .step(
-                'call',
-                async ({ signal }) => {
-                  signal.addEventListener('abort', () => reasons.push((signal.reason as Error).name));
-                  await delay(60);
-                  late = true;
-                  return 'late';
-                },
-                { timeout: 20 },
-              )
-              .catch((error: Error) => `${error.name}: ${error.message}`);
-            await task.step('later', () => delay(80));
-            return first;
-          });
-          errand.tool('retried', {}, async (_, task) =>
-            task.step('call', ({ attempt }) => (attempt === 1 ? delay(500).then(() => 'late') : `attempt ${attempt}`), {
-              timeout: '40ms',
-              retry: { attempts: 2, backoff: 1 },
-            }),
-          );
-          errand.tool('patient', {}, async (_, task) =>
-            task.step('call', () => delay(30).then(() => 'ok'), { timeout: '60d' }),
-          );
+    it('that takes too long fails, its signal aborts, and what it comes to later counts for nothing', async (t) => {
+      const bed = await makeBed(openDisk(), t);
+      const reasons: unknown[] = [];
+      let late = false;
+      const { client } = await bed.server((errand) => {
+        errand.tool('slow', {}, async (_, task) => {
+          const first = await task
+            .step(
+              'call',
+              async ({ signal }) => {
+                signal.addEventListener('abort', () => reasons.push((signal.reason as Error).name));
+                await delay(60);
+                late = true;
+                return 'late';
+              },
+              { timeout: 20 },
+            )
+            .catch((error: Error) => `${error.name}: ${error.message}`);
+          await task.step('later', () => delay(80));
+          return first;
         });
-        expect(textOf(await client.run('slow'))).toBe('TimeoutError: step "call" took longer than 20 ms');
-        expect(late).toBe(true);
-        expect(reasons).toEqual(['TimeoutError']);
-        expect(textOf(await client.run('retried'))).toBe('attempt 2');
-        expect(textOf(await client.run('patient'))).toBe('ok');
-      },
-    );
+        errand.tool('retried', {}, async (_, task) =>
+          task.step('call', ({ attempt }) => (attempt === 1 ? delay(500).then(() => 'late') : `attempt ${attempt}`), {
+            timeout: '40ms',
+            retry: { attempts: 2, backoff: 1 },
+          }),
+        );
+        errand.tool('patient', {}, async (_, task) =>
+          task.step('call', () => delay(30).then(() => 'ok'), { timeout: '60d' }),
+        );
+      });
+      expect(textOf(await client.run('slow'))).toBe('TimeoutError: step "call" took longer than 20 ms');
+      expect(late).toBe(true);
+      expect(reasons).toEqual(['TimeoutError']);
+      expect(textOf(await client.run('retried'))).toBe('attempt 2');
+      expect(textOf(await client.run('patient'))).toBe('ok');
+    });
 
-    it.concurrent('whose value is no JSON fails, and the error names it', async (t) => {
+    it('whose value is no JSON fails, and the error names it', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server((errand) =>
         errand.tool('map', {}, async (_, task) => {
@@ -259,7 +256,7 @@ export function stepSuite(openDisk: () => Disk): void {
       });
     });
 
-    it.concurrent('with options that make no sense is refused before anything is recorded', async (t) => {
+    it('with options that make no sense is refused before anything is recorded', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const messages: string[] = [];
       const { client } = await bed.server((errand) =>
@@ -293,7 +290,7 @@ export function stepSuite(openDisk: () => Disk): void {
   });
 
   describe('an atMostOnce step', () => {
-    it.concurrent('is on disk before its effect', async (t) => {
+    it('is on disk before its effect', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server((errand) =>
         errand.tool('send', { task: 'always' }, async (_, task) =>
@@ -310,7 +307,7 @@ export function stepSuite(openDisk: () => Disk): void {
       expect(await resultOf(client, await begin(client, 'send'))).toBe('begin mail');
     });
 
-    it.concurrent('that was interrupted never runs again, and the handler can ask what to do', async (t) => {
+    it('that was interrupted never runs again, and the handler can ask what to do', async (t) => {
       const bed = await makeBed(openDisk(), t);
       let sent = 0;
       const define: Define = (errand) =>
@@ -337,7 +334,7 @@ export function stepSuite(openDisk: () => Disk): void {
       expect(sent).toBe(1);
     });
 
-    it.concurrent('that was never begun runs after a crash, and one that ended gives its value', async (t) => {
+    it('that was never begun runs after a crash, and one that ended gives its value', async (t) => {
       const bed = await makeBed(openDisk(), t);
       let sent = 0;
       let dying = true;
@@ -359,7 +356,7 @@ export function stepSuite(openDisk: () => Disk): void {
   });
 
   describe('now and uuid', () => {
-    it.concurrent('are what they were in the first run, once a step may have used them', async (t) => {
+    it('are what they were in the first run, once a step may have used them', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const seen: unknown[][] = [];
       let dying = true;
