@@ -1,15 +1,18 @@
 import type { McpServer } from '@modelcontextprotocol/server';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { pino, type Logger } from 'pino';
+import { createAdmission } from './engine/admission.ts';
 import { createCalling } from './engine/calling.ts';
 import { createTaskCommands } from './engine/commands.ts';
 import type { Engine } from './engine/engine.ts';
+import { createPollPacer } from './engine/polls.ts';
 import { registered, type Registry } from './engine/registry.ts';
 import { createRequestStates } from './engine/request-state.ts';
 import { startSweeper } from './engine/sweeper.ts';
 import type { Handler, ToolOptions } from './engine/tool.ts';
 import { embedded } from './executors/embedded.ts';
 import type { JsonObject } from './json.ts';
+import { limitsOf, type Limits } from './limits.ts';
 import { createSeal, type Seal } from './seal.ts';
 import { attach, type AttachOptions } from './serve/attach.ts';
 import { fetchFace } from './serve/fetch.ts';
@@ -38,6 +41,8 @@ export interface ErrandOptions {
   readonly server?: () => McpServer;
   /** How many runs may be busy at once; the others queue, oldest first. Default 64. */
   readonly concurrency?: number;
+  /** How much callers, tasks and the server may take. */
+  readonly limits?: Partial<Limits>;
   /** Seals what clients carry. Needed only where several stores or none should share it; default: the store's own. */
   readonly secret?: string | Uint8Array;
   /** Default: a pino logger on stderr at level `warn`. */
@@ -95,14 +100,17 @@ export function createErrand(options: ErrandOptions): Errand {
   const log = options.log ?? pino({ name, level: 'warn' }, pino.destination({ dest: 2, sync: true }));
   const store = options.store ?? memory();
   const tools: Registry = new Map();
-  const executor = embedded({ store, tools, concurrency, log });
-  const commands = createTaskCommands(store);
+  const limits = limitsOf(options.limits);
+  const executor = embedded({ store, tools, concurrency, log, limits });
+  const commands = createTaskCommands(store, limits);
+  const admission = createAdmission(store, executor, limits);
+  const pace = createPollPacer(limits.pollsPerSecond);
   let seal!: Seal;
   const states = createRequestStates(
     () => seal,
     () => store.now(),
   );
-  const call = createCalling({ store, executor, tools, states, commands, log });
+  const call = createCalling({ store, executor, tools, states, commands, admission, limits, log });
   const backend = server && sdkBackend(server);
   const info = { name, version, ...(title && { title }), ...(instructions && { instructions }) };
   const closers: (() => Promise<void> | void)[] = [];
@@ -114,11 +122,11 @@ export function createErrand(options: ErrandOptions): Errand {
     hasTool: (tool) => tools.has(tool),
     watch: commands.watch,
     call: async (request) => (await start(), call(request)),
-    read: async (principal, taskId) => (await start(), commands.read(principal, taskId)),
+    read: async (principal, taskId) => (await start(), await pace(principal), commands.read(principal, taskId)),
     answer: async (principal, taskId, responses) => (await start(), commands.answer(principal, taskId, responses)),
     cancel: async (principal, taskId) => (await start(), commands.cancel(principal, taskId)),
   };
-  const front = createFront({ engine, info, log, ...(backend && { backend }) });
+  const front = createFront({ engine, info, log, maxSubscriptions: limits.subscriptions, ...(backend && { backend }) });
   const answerFetch = fetchFace(front);
 
   function start(): Promise<void> {

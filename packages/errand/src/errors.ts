@@ -32,6 +32,10 @@ export const ERRORS = {
   unauthenticated: { code: -31005, status: 401, retryable: false },
   /** HTTP only: who gave the token out cannot be asked for its keys. */
   authAway: { code: -31006, status: 503, retryable: true },
+  /** The caller has as many live tasks as it may have. */
+  taskLimit: { code: -31007, status: 200, retryable: true },
+  /** A task began more steps than it may. */
+  stepLimit: { code: -31008, status: 200, retryable: false },
   deadline: { code: -31010, status: 200, retryable: false },
   interrupted: { code: -31011, status: 200, retryable: true },
 } as const satisfies Record<string, { code: number; status: number; retryable: boolean }>;

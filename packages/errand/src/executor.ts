@@ -26,6 +26,8 @@ export interface Executor {
    * `sleepPersists`, when it sleeps: nothing was promised before that.
    */
   attempt(task: Task, options: { readonly sleepPersists: boolean }): Attempt;
+  /** How many runs wait for a slot. */
+  readonly queued: number;
   /** Begins nothing more, and waits for running steps: `graceMs` at most. */
   close(graceMs: number): Promise<void>;
 }

@@ -20,6 +20,8 @@ export type { Handler, HandlerResult, PreviousVersion, ToolOptions } from './eng
 export { ErrandError, ERRORS, RpcError } from './errors.ts';
 export type { ErrorName } from './errors.ts';
 export type { JsonObject, JsonValue } from './json.ts';
+export { DEFAULT_LIMITS } from './limits.ts';
+export type { Limits } from './limits.ts';
 export { jsonSchema } from './schema.ts';
 export type { AttachOptions } from './serve/attach.ts';
 export type { TokenVerifier, Verified } from './serve/auth.ts';

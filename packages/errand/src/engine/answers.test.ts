@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ErrandError } from '../errors.ts';
 import type { InputRequest } from '../task/input.ts';
+import { DEFAULT_LIMITS } from '../limits.ts';
 import { checkAnswer } from './answers.ts';
 
 const FORM: InputRequest = {
@@ -30,7 +31,7 @@ describe('an answer that fits its question', () => {
     ['roots', ROOTS, { roots: [{ uri: 'file:///a', name: 'a' }] }],
     ['no roots', ROOTS, { roots: [] }],
   ])('is taken as it is: %s', (_, request, response) => {
-    expect(checkAnswer('q', request, response)).toBe(response);
+    expect(checkAnswer('q', request, response, DEFAULT_LIMITS)).toBe(response);
   });
 });
 
@@ -55,7 +56,7 @@ describe('an answer that does not fit its question', () => {
     const path = `inputResponses["q"]${place === '' ? '' : `.${place}`}`;
     let thrown: unknown;
     try {
-      checkAnswer('q', request, response);
+      checkAnswer('q', request, response, DEFAULT_LIMITS);
     } catch (error) {
       thrown = error;
     }

@@ -1,5 +1,6 @@
 import { ErrandError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
+import { checkSize, type Limits } from '../limits.ts';
 import { checkJson, issuesText } from '../schema.ts';
 import type { InputRequest, InputResponse } from '../task/input.ts';
 
@@ -7,8 +8,14 @@ import type { InputRequest, InputResponse } from '../task/input.ts';
  * An answer, checked against what was asked. Throws `invalidAnswer` with the place in it that is
  * wrong; the question stays open then.
  */
-export function checkAnswer(key: string, request: InputRequest, response: unknown): InputResponse {
+export function checkAnswer(
+  key: string,
+  request: InputRequest,
+  response: unknown,
+  { answerBytes }: Limits,
+): InputResponse {
   if (!isObject(response)) throw invalid(key, '', 'an answer is an object');
+  checkSize(response as JsonObject, answerBytes, `the answer to "${key}"`);
   switch (request.method) {
     case 'elicitation/create':
       checkElicitation(key, request.params, response);

@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../limits.ts';
 import { expect, vi } from 'vitest';
 import type { CallOutcome, JournalEntry } from '../task/journal.ts';
 import { Journal, type Call, type JournalHost } from './journal.ts';
@@ -42,6 +43,7 @@ let serial = 0;
 
 /** One run of a handler over what is on disk; effects, commits and slots take a few turns of the loop. */
 export class Bench implements JournalHost {
+  readonly limits = DEFAULT_LIMITS;
   readonly disk: JournalEntry[];
   readonly journal: Journal;
   readonly effects: string[] = [];

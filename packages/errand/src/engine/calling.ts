@@ -3,6 +3,7 @@ import { ErrandError, missingCapability, RpcError } from '../errors.ts';
 import type { Executor } from '../executor.ts';
 import type { Logger } from 'pino';
 import { jsonCopy, type JsonValue } from '../json.ts';
+import { checkSize, type Limits } from '../limits.ts';
 import { check, issuesText } from '../schema.ts';
 import type { Store } from '../store.ts';
 import type { InputResponse } from '../task/input.ts';
@@ -10,6 +11,7 @@ import { principalKey } from '../task/principal.ts';
 import type { Task, TaskOutcome, ToolResult } from '../task/task.ts';
 import { created, openInputs } from '../task/transitions.ts';
 import { setTimer } from './alarm.ts';
+import type { Admission } from './admission.ts';
 import type { Questions } from './context.ts';
 import type { TaskCommands } from './commands.ts';
 import { contained } from './containment.ts';
@@ -29,6 +31,8 @@ export interface CallingParts {
   readonly tools: Registry;
   readonly states: RequestStates;
   readonly commands: TaskCommands;
+  readonly admission: Admission;
+  readonly limits: Limits;
   readonly log: Logger;
 }
 
@@ -41,6 +45,8 @@ export function createCalling({
   tools,
   states,
   commands,
+  admission,
+  limits,
   log,
 }: CallingParts): (call: ToolCall) => Promise<CallAnswer> {
   return async function answerCall(call) {
@@ -52,6 +58,7 @@ export function createCalling({
         `tool "${tool.name}" answers with a task only; declare the extension io.modelcontextprotocol/tasks`,
       );
     }
+    checkSize(call.arguments, limits.argumentBytes, `the arguments of tool "${tool.name}"`);
     const carried =
       call.requestState === undefined ? undefined : states.open({ ...call, requestState: call.requestState });
     if (carried?.kind === 'task') return goOn(call, carried.taskId);
@@ -67,10 +74,12 @@ export function createCalling({
   async function callPlain(tool: RegisteredTool, call: ToolCall, args: unknown, answers: Answers): Promise<CallAnswer> {
     const handler = tool.handlers.get(tool.version)!;
     const work = async (ask: Questions): Promise<TaskOutcome> => {
-      const result = await toResult(tool, await handler(args, createPlainContext(tool, call, ask, log)));
+      const result = await toResult(tool, limits, await handler(args, createPlainContext(tool, call, ask, log)));
       return { kind: 'result', result };
     };
-    const round = await playRound(call.capabilities, answers, (ask) => contained(() => work(ask)).catch(toOutcome));
+    const round = await playRound(call.capabilities, answers, limits, (ask) =>
+      contained(() => work(ask)).catch(toOutcome),
+    );
     return round.kind === 'done' ? plain(round.value) : askAgain(call, answers, round.requests);
   }
 
@@ -78,7 +87,9 @@ export function createCalling({
   async function prepared(tool: RegisteredTool, call: ToolCall, args: unknown, answers: Answers): Promise<CallAnswer> {
     if (tool.prepare === undefined) return begin(tool, call, undefined);
     const prepare = tool.prepare;
-    const round = await playRound(call.capabilities, answers, (ask) => contained(async () => prepare(args, ask)));
+    const round = await playRound(call.capabilities, answers, limits, (ask) =>
+      contained(async () => prepare(args, ask)),
+    );
     if (round.kind === 'input') return askAgain(call, answers, round.requests);
     return begin(tool, call, jsonCopy(round.value, `what prepare of tool "${tool.name}" returned`));
   }
@@ -92,14 +103,33 @@ export function createCalling({
   }
 
   async function begin(tool: RegisteredTool, call: ToolCall, prepared: JsonValue | undefined): Promise<CallAnswer> {
-    const task = newTask(store, tool, call, prepared);
-    if (!call.takesTasks) return hold(call, task);
-    if (tool.task === 'always') return { kind: 'task', task: await store.create(task) };
-    const attempt = executor.attempt(task, { sleepPersists: true });
-    const stopPatience = setTimer(tool.patienceMs, attempt.persist);
-    const stop = onAbort(call.signal, attempt.abandon);
+    const answered = await admission.admit(call.principal);
+    let made = false;
     try {
-      const came = await attempt.outcome;
+      const answer = await answerAs(tool, call, newTask(store, tool, call, prepared));
+      made = answer.kind !== 'result';
+      return answer;
+    } finally {
+      answered(made);
+    }
+  }
+
+  function answerAs(tool: RegisteredTool, call: ToolCall, task: Task): Promise<CallAnswer> {
+    if (!call.takesTasks) return hold(call, task);
+    return tool.task === 'always' ? createTask(task) : attempt(tool, call, task);
+  }
+
+  async function createTask(task: Task): Promise<CallAnswer> {
+    return { kind: 'task', task: await store.create(task) };
+  }
+
+  /** Runs a call that becomes a task when it takes longer than the tool's patience. */
+  async function attempt(tool: RegisteredTool, call: ToolCall, task: Task): Promise<CallAnswer> {
+    const { outcome, persist, abandon } = executor.attempt(task, { sleepPersists: true });
+    const stopPatience = setTimer(tool.patienceMs, persist);
+    const stop = onAbort(call.signal, abandon);
+    try {
+      const came = await outcome;
       return came.kind === 'task' ? came : plain(came.outcome);
     } finally {
       stopPatience();

@@ -1,4 +1,5 @@
 import { taskNotFound } from '../errors.ts';
+import type { Limits } from '../limits.ts';
 import type { Store } from '../store.ts';
 import type { InputResponse } from '../task/input.ts';
 import { principalKey, type Principal } from '../task/principal.ts';
@@ -13,7 +14,7 @@ export interface TaskCommands extends Pick<Engine, 'read' | 'answer' | 'cancel' 
   untilItAsksOrEnds(principal: Principal, taskId: string, signal: AbortSignal): Promise<Task>;
 }
 
-export function createTaskCommands(store: Store): TaskCommands {
+export function createTaskCommands(store: Store, limits: Limits): TaskCommands {
   const watchers = new Map<string, Set<(task: Task) => void>>();
   store.subscribe((task) => {
     for (const listener of [...(watchers.get(task.id) ?? [])]) listener(task);
@@ -51,7 +52,7 @@ export function createTaskCommands(store: Store): TaskCommands {
     async answer(principal, taskId, responses) {
       await read(principal, taskId);
       const task = await store.change(taskId, (current) => {
-        const next = answer(current, checked(current, responses), store.now());
+        const next = answer(current, checked(current, responses, limits), store.now());
         return next === current ? undefined : { task: next };
       });
       if (task === undefined) throw taskNotFound();
@@ -96,10 +97,14 @@ export function createTaskCommands(store: Store): TaskCommands {
 }
 
 /** The answers to open keys; one that does not fit its question refuses them all (nothing half-done). */
-function checked(task: Task, responses: Readonly<Record<string, unknown>>): Record<string, InputResponse> {
+function checked(
+  task: Task,
+  responses: Readonly<Record<string, unknown>>,
+  limits: Limits,
+): Record<string, InputResponse> {
   const open = Object.entries(responses).filter(([key]) => isOpen(task, key));
   return Object.fromEntries(
-    open.map(([key, response]) => [key, checkAnswer(key, task.inputs[key]!.request, response)]),
+    open.map(([key, response]) => [key, checkAnswer(key, task.inputs[key]!.request, response, limits)]),
   );
 }
 

@@ -1,3 +1,4 @@
+import { DEFAULT_LIMITS } from '../limits.ts';
 import { describe, expect, it, vi } from 'vitest';
 import type { JournalEntry } from '../task/journal.ts';
 import { Bench, turn, turns, type Handler } from './bench.suite.ts';
@@ -279,6 +280,7 @@ function manual({
   const calls = new Map<string, Call>();
   const started: string[] = [];
   const host = {
+    limits: DEFAULT_LIMITS,
     flush: () => (held ? committed : Promise.resolve()),
     resume,
     caughtUp: vi.fn(),

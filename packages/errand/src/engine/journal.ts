@@ -1,4 +1,6 @@
+import { ErrandError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
+import type { Limits } from '../limits.ts';
 import type { BeginEntry, CallKind, CallOutcome, EndEntry, JournalEntry } from '../task/journal.ts';
 import { JournalMismatch, toError } from './failures.ts';
 
@@ -13,6 +15,8 @@ export interface Call {
 
 /** What a journal needs from the run that it belongs to. */
 export interface JournalHost {
+  /** How much of the journal a task may fill. */
+  readonly limits: Pick<Limits, 'stepsPerTask'>;
   /** Writes what `take` gives; resolves once it is on disk. Rejects where the run may no longer write. */
   flush(): Promise<unknown>;
   /** The handler was given all that was recorded; it goes on from here. */
@@ -46,6 +50,7 @@ export class Journal {
   readonly #ends: EndEntry[];
   readonly #open = new Map<number, OpenCall>();
   readonly #counts = new Map<string, number>();
+  #begun = 0;
   #made = 0;
   #delivered = 0;
   #nextSeq: number;
@@ -177,6 +182,10 @@ export class Journal {
   }
 
   #match(kind: CallKind, name: string, value?: () => JsonValue): { entry: BeginEntry; replayed: boolean } {
+    const { stepsPerTask } = this.#host.limits;
+    if (++this.#begun > stepsPerTask) {
+      throw new ErrandError('stepLimit', `a task begins ${stepsPerTask} steps, questions and sleeps at most`);
+    }
     const counted = `${kind} ${name}`;
     const ordinal = (this.#counts.get(counted) ?? 0) + 1;
     this.#counts.set(counted, ordinal);

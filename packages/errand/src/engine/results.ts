@@ -1,13 +1,15 @@
 import { ErrandError, RpcError } from '../errors.ts';
-import { isObject, jsonCopy } from '../json.ts';
+import { isObject, jsonCopy, type JsonObject } from '../json.ts';
+import { checkSize, type Limits } from '../limits.ts';
 import { check, issuesText } from '../schema.ts';
 import type { TaskOutcome, ToolResult } from '../task/task.ts';
 import { StepError } from './failures.ts';
 import type { RegisteredTool } from './registry.ts';
 
 /** What a handler returned, as the tool result that it stands for. Throws `internal` where it is none. */
-export async function toResult(tool: RegisteredTool, returned: unknown): Promise<ToolResult> {
+export async function toResult(tool: RegisteredTool, limits: Limits, returned: unknown): Promise<ToolResult> {
   const result = typeof returned === 'string' ? textResult(returned) : jsonResult(tool, returned);
+  checkSize(result as unknown as JsonObject, limits.resultBytes, `the result of tool "${tool.name}"`);
   await checkOutput(tool, result);
   return result;
 }

@@ -1,4 +1,5 @@
 import type { JsonValue } from '../json.ts';
+import type { Limits } from '../limits.ts';
 import type { InputCapabilities, InputRequest, InputResponse } from '../task/input.ts';
 import { checkAnswer } from './answers.ts';
 import type { Questions } from './context.ts';
@@ -17,6 +18,7 @@ export type Round<T> =
 export async function playRound<T>(
   capabilities: InputCapabilities,
   answers: Readonly<Record<string, InputResponse>>,
+  limits: Limits,
   work: (ask: Questions) => T | Promise<T>,
 ): Promise<Round<T>> {
   const open = new Map<string, InputRequest>();
@@ -24,7 +26,7 @@ export async function playRound<T>(
   const asked = new Promise<Round<T>>((resolve) => (endWithQuestions = resolve));
 
   const ask = ({ key, request }: Question): Promise<JsonValue> => {
-    if (Object.hasOwn(answers, key)) return Promise.resolve(checkAnswer(key, request, answers[key]));
+    if (Object.hasOwn(answers, key)) return Promise.resolve(checkAnswer(key, request, answers[key], limits));
     open.set(key, request);
     // The other branches of the handler get to put their questions first.
     setImmediate(() => endWithQuestions({ kind: 'input', requests: Object.fromEntries(open) }));

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Limits } from '../limits.ts';
 import type { Task } from '../task/task.ts';
 import type { Journal } from './journal.ts';
 
@@ -10,6 +11,7 @@ export interface Run {
   /** Aborted when the task is cancelled or its deadline passes. */
   readonly signal: AbortSignal;
   readonly log: Logger;
+  readonly limits: Limits;
   /** The store's clock, ms since the epoch. */
   now(): number;
   /**

@@ -6,6 +6,7 @@ import type { Registry, RegisteredTool } from '../engine/registry.ts';
 import { ErrandError } from '../errors.ts';
 import type { Attempt, AttemptOutcome, Executor } from '../executor.ts';
 import { check, issuesText } from '../schema.ts';
+import type { Limits } from '../limits.ts';
 import type { Store } from '../store.ts';
 import { isTerminal, type Task } from '../task/task.ts';
 import { began, finish, hold, release } from '../task/transitions.ts';
@@ -29,6 +30,7 @@ export interface EmbeddedOptions {
   /** How many runs may be busy at once. */
   readonly concurrency: number;
   readonly log: Logger;
+  readonly limits: Limits;
 }
 
 /** Runs handlers in this process, with their journals in the store. */
@@ -51,6 +53,7 @@ class EmbeddedExecutor implements Executor {
   readonly #store: Store;
   readonly #tools: Registry;
   readonly #log: Logger;
+  readonly #limits: Limits;
   readonly #slots: Slots;
   readonly #running = new Map<string, Running>();
   /** Until when tasks whose replay is slow are left alone, so that many wakes cost few replays. */
@@ -60,11 +63,16 @@ class EmbeddedExecutor implements Executor {
   #scanning = false;
   #closed = false;
 
-  constructor({ store, tools, concurrency, log }: EmbeddedOptions) {
+  constructor({ store, tools, concurrency, log, limits }: EmbeddedOptions) {
     this.#store = store;
     this.#tools = tools;
     this.#log = log;
+    this.#limits = limits;
     this.#slots = new Slots(concurrency, (tool) => tools.get(tool)?.concurrency ?? Infinity);
+  }
+
+  get queued(): number {
+    return this.#slots.waiting;
   }
 
   async start(): Promise<void> {
@@ -245,7 +253,17 @@ class EmbeddedExecutor implements Executor {
     // Meanwhile the server may have been closed, or the call written down as a task that queues anew.
     if (this.#closed || this.#running.get(task.id) !== running) return;
     const place = running.place;
-    const run = new EmbeddedRun({ record, entries, tool, handler, args: args.value, place, log: this.#log, onEnd });
+    const run = new EmbeddedRun({
+      record,
+      entries,
+      tool,
+      handler,
+      args: args.value,
+      place,
+      log: this.#log,
+      limits: this.#limits,
+      onEnd,
+    });
     running.run = run;
     run.start();
   }

@@ -19,6 +19,13 @@ export class Slots {
     this.#limitOf = limitOf;
   }
 
+  /** How many wait. */
+  get waiting(): number {
+    let waiting = 0;
+    for (const queue of this.#queues.values()) waiting += queue.size;
+    return waiting;
+  }
+
   /** Calls `granted` when a slot is there, at once if one is. */
   acquire(tool: string, granted: () => void): Ticket {
     const arrival = this.#arrivals++;

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import pRetry from 'p-retry';
 import { toMs } from '../../duration.ts';
 import { jsonCopy } from '../../json.ts';
+import { checkSize } from '../../limits.ts';
 import type { CallOutcome } from '../../task/journal.ts';
 import { LONGEST, setTimer } from '../alarm.ts';
 import type { StepContext, StepOptions } from '../context.ts';
@@ -60,9 +61,11 @@ async function outcomeOf(run: Run, call: Call, step: Step): Promise<CallOutcome>
     // A value of `now` or `uuid` must not be forgotten once an effect may have used it.
     await run.write((task) => task);
   }
+  const what = `what step "${step.name}" returned`;
   try {
-    const value = await attempts(run, stepKey(run.task.seed, call), step);
-    return { value: jsonCopy(value, `step "${step.name}"`) };
+    const value = jsonCopy(await attempts(run, stepKey(run.task.seed, call), step), `step "${step.name}"`);
+    checkSize(value, run.limits.stepBytes, what);
+    return { value };
   } catch (error) {
     return { failure: toFailure(error, step.name) };
   }

@@ -10,6 +10,7 @@ import type { Run } from '../../engine/run.ts';
 import { createTaskContext } from '../../engine/task-context.ts';
 import type { Handler } from '../../engine/tool.ts';
 import { ErrandError } from '../../errors.ts';
+import type { Limits } from '../../limits.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task, type TaskOutcome } from '../../task/task.ts';
 import { describe, finish, hold, park } from '../../task/transitions.ts';
@@ -42,6 +43,7 @@ export interface RunParts {
   /** A slot that the run holds when it starts. */
   readonly place: Place;
   readonly log: Logger;
+  readonly limits: Limits;
   readonly onEnd: (end: RunEnd) => void;
 }
 
@@ -49,6 +51,7 @@ export interface RunParts {
 export class EmbeddedRun implements Run, JournalHost {
   readonly journal: Journal;
   readonly log: Logger;
+  readonly limits: Limits;
   readonly #parts: RunParts;
   readonly #controller = createController();
   readonly #alarms = new Set<() => void>();
@@ -66,6 +69,7 @@ export class EmbeddedRun implements Run, JournalHost {
 
   constructor(parts: RunParts) {
     this.#parts = parts;
+    this.limits = parts.limits;
     this.journal = new Journal(parts.entries, this);
     this.log = parts.log.child({ tool: parts.tool.name, task: parts.record.task.id });
     if (!this.journal.live) this.log.level = 'silent'; // what was logged before a crash is not logged again
@@ -94,7 +98,7 @@ export class EmbeddedRun implements Run, JournalHost {
   async #handle(): Promise<void> {
     const { tool, handler, args } = this.#parts;
     try {
-      const result = await toResult(tool, await handler(args, createTaskContext(this)));
+      const result = await toResult(tool, this.limits, await handler(args, createTaskContext(this)));
       await this.#finish({ kind: 'result', result });
     } catch (error) {
       await this.#crash(error);
