@@ -1,4 +1,3 @@
-import type { McpServer } from '@modelcontextprotocol/server';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { pino, type Logger } from 'pino';
 import { createAdmission } from './engine/admission.ts';
@@ -14,10 +13,11 @@ import { embedded } from './executors/embedded.ts';
 import type { JsonObject } from './json.ts';
 import { limitsOf, type Limits } from './limits.ts';
 import { createSeal, type Seal } from './seal.ts';
-import { attach, type AttachOptions } from './serve/attach.ts';
+import { attach } from './serve/attach.ts';
 import { fetchFace } from './serve/fetch.ts';
 import { createFront } from './serve/front.ts';
 import { serveHttp, type HttpOptions, type HttpServing } from './serve/http.ts';
+import type { AttachOptions, SdkServer } from './serve/sdk-server.ts';
 import { sdkBackend } from './serve/sdk.ts';
 import { serveStdio, type StdioOptions, type StdioServing } from './serve/stdio.ts';
 import type { Store } from './store.ts';
@@ -38,7 +38,7 @@ export interface ErrandOptions {
   /** Where tasks live. Default `memory()`, which a restart forgets; see `errand/sqlite`. */
   readonly store?: Store;
   /** Makes the SDK server that answers everything that is not a tool of ours: resources, prompts, its own tools. */
-  readonly server?: () => McpServer;
+  readonly server?: () => SdkServer;
   /** How many runs may be busy at once; the others queue, oldest first. Default 64. */
   readonly concurrency?: number;
   /** How much callers, tasks and the server may take. */
@@ -71,7 +71,7 @@ export interface Errand {
   /** Answers one web-standard request, for hosts that keep their own HTTP server. */
   fetch(request: Request, facts?: FetchFacts): Promise<Response>;
   /** Puts tasks into an SDK server that its owner keeps hosting. Call it before the server connects. */
-  attach(server: McpServer, options?: AttachOptions): void;
+  attach(server: SdkServer, options?: AttachOptions): void;
   /** Opens the store and takes up what was left. `serve`, `stdio`, `fetch` and `attach` do it by themselves. */
   start(): Promise<void>;
   /** Tries a held task again. Resolves with whether there was one of that id. */

@@ -23,7 +23,7 @@ export type { JsonObject, JsonValue } from './json.ts';
 export { DEFAULT_LIMITS } from './limits.ts';
 export type { Limits } from './limits.ts';
 export { jsonSchema } from './schema.ts';
-export type { AttachOptions } from './serve/attach.ts';
+export type { AttachOptions, SdkAuth, SdkServer } from './serve/sdk-server.ts';
 export type { TokenVerifier, Verified } from './serve/auth.ts';
 export type { AuthMode, AuthOptions, CustomTokens } from './serve/auth/bearer.ts';
 export type { JwtOptions } from './serve/auth/jwt.ts';

@@ -1,17 +1,7 @@
-import type { AuthInfo, McpServer, Server } from '@modelcontextprotocol/server';
-import type { Principal } from '../task/principal.ts';
+import type { McpServer, Server } from '@modelcontextprotocol/server';
 import { principalOf } from './sdk/caller.ts';
+import type { AttachOptions, SdkServer } from './sdk-server.ts';
 import { Connection, type Served } from './sdk/connection.ts';
-
-/** What the owner of a host can say when tasks are put into its SDK server. */
-export interface AttachOptions {
-  /**
-   * Who an authenticated request is from. Default: the subject (`authInfo.extra.sub`) under its
-   * issuer (`extra.iss`) and tenant (`extra.tenant`); a token without a subject is refused, since
-   * all users of its client would pass for one.
-   */
-  readonly principal?: (auth: AuthInfo) => Principal;
-}
 
 const attached = new WeakSet<Server>();
 
@@ -26,8 +16,8 @@ const attached = new WeakSet<Server>();
  *
  * Throws where the server is connected, or has been attached.
  */
-export function attach(mcp: McpServer, served: Omit<Served, 'principal'>, options: AttachOptions = {}): void {
-  const { server } = mcp;
+export function attach(mcp: SdkServer, served: Omit<Served, 'principal'>, options: AttachOptions = {}): void {
+  const { server } = mcp as McpServer;
   if (mcp.isConnected()) throw new Error('attach: the server is connected already; attach before it connects');
   if (attached.has(server)) throw new Error('attach: the server has tasks already; attach it once');
   attached.add(server);

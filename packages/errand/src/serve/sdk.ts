@@ -13,6 +13,7 @@ import { isObject, type JsonObject } from '../json.ts';
 import { errorResponse, isRequest } from '../jsonrpc.ts';
 import type { Backend } from './backend.ts';
 import type { Inbound, JsonRpcMessage, JsonRpcNotification, JsonRpcRequest, Reply } from './exchange.ts';
+import type { SdkServer } from './sdk-server.ts';
 import { adopt } from './sdk/adopt.ts';
 import { extraOf } from './sdk/caller.ts';
 import { Changes } from './sdk/changes.ts';
@@ -30,11 +31,11 @@ export interface SdkBackend extends Backend {
  * Its handlers learn of their caller from their context (`ctx.mcpReq.envelope`, `ctx.http`); what
  * the server itself can be asked of "the" client (`getClientCapabilities`) says nothing here.
  */
-export function sdkBackend(makeServer: () => McpServer): SdkBackend {
+export function sdkBackend(makeServer: () => SdkServer): SdkBackend {
   const changes = new Changes();
   let hosted: Hosted | undefined;
   // A server that its owner closed is made, or at least connected, anew.
-  const host = () => (hosted ??= new Hosted(makeServer(), changes, () => (hosted = undefined)));
+  const host = () => (hosted ??= new Hosted(makeServer() as McpServer, changes, () => (hosted = undefined)));
 
   return {
     start: async () => host().ready(),
@@ -51,6 +52,9 @@ export function sdkBackend(makeServer: () => McpServer): SdkBackend {
     watch: (filter, listener) => changes.watch(filter, host().capabilities(), listener),
   };
 }
+
+/** The SDK leaves whoever has no token to the gate before it. Where tokens are optional, that gate is its own check of scopes. */
+const NOBODY: AuthInfo = { token: '', clientId: '', scopes: [] };
 
 /** An SDK server, and the transport by which it believes that it has one client. */
 class Hosted implements Transport {
@@ -89,7 +93,7 @@ class Hosted implements Transport {
       this.onmessage?.(message, extra);
       return { kind: 'accepted' };
     }
-    if (inbound.header) await this.#preflight(message, inbound.header, extra.authInfo);
+    if (inbound.header) await this.#preflight(message, inbound.header, extra.authInfo ?? (inbound.scopes && NOBODY));
     return this.#link.request(message, inbound.signal, extra);
   }
 
