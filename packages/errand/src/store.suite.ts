@@ -3,6 +3,7 @@ import type { Store, StoreOptions } from './store.ts';
 import { commands } from './stores/suite/commands.suite.ts';
 import { ids } from './stores/suite/ids.suite.ts';
 import { journal } from './stores/suite/journal.suite.ts';
+import { ownership } from './stores/suite/ownership.suite.ts';
 import { queries } from './stores/suite/queries.suite.ts';
 import type { Subject } from './stores/suite/subject.suite.ts';
 import { visibility } from './stores/suite/visibility.suite.ts';
@@ -24,6 +25,7 @@ export function storeSuite(name: string, makeStore: (options?: StoreOptions) => 
     journal(subject);
     ids(subject);
     queries(subject);
+    ownership(subject);
 
     describe('clock and secret', () => {
       test('the clock follows its source and never goes back', () => {

@@ -76,4 +76,18 @@ export interface Store {
    * have their answers. What it throws becomes a warning of the process. Returns how to stop.
    */
   subscribe(listener: StoreListener): () => void;
+
+  /**
+   * Calls `listener` once this process owns the tasks, as one at a time does: the owner alone runs
+   * handlers. That is before this returns where nobody owns them, else when the owner has given
+   * them up, closed its store or died. Returns how to give up the ownership, which happens after
+   * the commits that are under way, or the wait for it. Throws where owning is not possible at all.
+   */
+  own(listener: () => void): () => void;
+
+  /**
+   * Calls `listener` soon after other processes committed something here; several commits may
+   * share a call. Returns how to stop.
+   */
+  onForeignCommit(listener: () => void): () => void;
 }

@@ -29,6 +29,16 @@ export class SteadyClock {
     return this.#last;
   }
 
+  /** How far it is ahead of the system's clock, in ms. */
+  get lead(): number {
+    return Math.max(0, this.now() - this.#system());
+  }
+
+  /** Is ahead of the system's clock as far as another one is, but never goes back for it. */
+  follow(lead: number): void {
+    this.#ahead = lead;
+  }
+
   /** Never reads less than `time` from here on. Returns whether it was believed. */
   startFrom(time: number): boolean {
     if (time - this.now() > FAR) return false;

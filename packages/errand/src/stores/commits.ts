@@ -16,11 +16,26 @@ export interface Command {
   fail(thrown: unknown): void;
 }
 
+/** Thrown where somebody else writes for too long: nothing of the commit is left, and it may be tried again. */
+export class CommitHeldUp extends Error {
+  constructor(cause: unknown) {
+    super('the commit is held up', { cause });
+  }
+}
+
 /**
  * Makes one commit of commands: runs each, and calls `fail` on those that throw. Throws where the
- * commit as a whole failed; then nothing of any command is left.
+ * commit as a whole failed; then nothing of any command is left. Commands of a commit that was
+ * held up may be run again.
  */
 export type Committer = (commands: readonly Command[]) => void;
+
+/** How soon a commit that was held up is tried again, in ms; the event loop goes on meanwhile. */
+const TRY_AGAIN_AFTER = 20;
+/** When a client whose request failed should try again, in ms. */
+const RETRY_AFTER = 1000;
+/** How long a command waits for a commit that is held up, in ms. */
+const PATIENCE = 5000;
 
 /**
  * Gathers the commands of one iteration of the event loop into one commit. `setImmediate` makes
@@ -61,6 +76,7 @@ export class Commits {
     try {
       this.#commit(commands);
     } catch (thrown) {
+      if (thrown instanceof CommitHeldUp) return this.#putOff(commands, thrown);
       // Also what failed by itself: it may have failed over a state that is not there now.
       for (const command of commands) command.reject(storeAway(thrown));
       return;
@@ -72,6 +88,14 @@ export class Commits {
     }
     // In the next iteration the callers have gone on: an answer leaves before the news of it.
     if (changed.size > 0 && this.#listeners.size > 0) setImmediate(() => this.#tell(changed.values()));
+  }
+
+  #putOff(commands: readonly Pending[], why: CommitHeldUp): void {
+    const since = performance.now() - PATIENCE;
+    const isPatient = (command: Pending): boolean => command.since > since;
+    this.#waiting = [...commands.filter(isPatient), ...this.#waiting];
+    if (this.#waiting.length > 0) setTimeout(() => this.#flush(), TRY_AGAIN_AFTER);
+    for (const command of commands) if (!isPatient(command)) command.reject(storeAway(why.cause));
   }
 
   #tell(tasks: Iterable<Task>): void {
@@ -87,19 +111,25 @@ export class Commits {
   }
 }
 
-/** The error of commands that the store could not take or keep. */
+/** The error of commands that the store could not take or keep; what went wrong is its cause, for the operator. */
 export function storeAway(cause: unknown): ErrandError {
   if (cause instanceof ErrandError && cause.kind === 'storeAway') return cause;
-  return new ErrandError('storeAway', 'The task store is out of reach; try again', { cause });
+  return new ErrandError('storeAway', 'The task store is out of reach; try again', {
+    cause,
+    data: { retryable: true, retryAfterMs: RETRY_AFTER },
+  });
 }
 
 interface Pending extends Command {
+  /** When it came, by the monotonic clock in ms. */
+  readonly since: number;
   /** Tells the caller; returns the task that was changed. */
   settle(): Task | undefined;
   reject(error: Error): void;
 }
 
 class PendingCommand<T> implements Pending {
+  readonly since = performance.now();
   readonly #work: () => Written<T>;
   readonly #resolve: (value: T) => void;
   readonly reject: (error: unknown) => void;
@@ -113,6 +143,7 @@ class PendingCommand<T> implements Pending {
   }
 
   run(): void {
+    this.#failure = undefined;
     this.#written = this.#work();
   }
 

@@ -5,6 +5,7 @@ import { isTerminal, type Task } from '../task/task.ts';
 import { assertNext, changed, idTaken } from './change.ts';
 import { SteadyClock } from './clock.ts';
 import { Commits, storeAway, type Command, type Written } from './commits.ts';
+import { Turns } from './turns.ts';
 
 /** Keeps tasks in this process, which forgets them when it ends. */
 export function memory(options: StoreOptions = {}): Store {
@@ -28,6 +29,7 @@ class MemoryStore implements Store {
   readonly #tasks = new Map<string, Kept>();
   readonly #live = new Map<string, number>();
   readonly #commits = new Commits((commands) => this.#commit(commands));
+  #turns = new Turns();
   #open = false;
 
   constructor(options: StoreOptions) {
@@ -41,6 +43,7 @@ class MemoryStore implements Store {
   async close(): Promise<void> {
     if (!this.#open) return;
     this.#open = false;
+    this.#turns = new Turns();
     await this.#commits.drained();
   }
 
@@ -129,6 +132,16 @@ class MemoryStore implements Store {
 
   subscribe(listener: StoreListener): () => void {
     return this.#commits.subscribe(listener);
+  }
+
+  own(listener: () => void): () => void {
+    this.#assertOpen();
+    return this.#turns.take(listener);
+  }
+
+  /** No other process has these tasks. */
+  onForeignCommit(): () => void {
+    return () => undefined;
   }
 
   async #write<T>(work: () => Written<T>): Promise<T> {

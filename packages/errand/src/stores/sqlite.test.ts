@@ -63,7 +63,7 @@ describe('a file', () => {
   });
 
   test('that cannot be opened is named', async () => {
-    await expect(opened(folder)).rejects.toThrow(`${folder} cannot be opened`);
+    await expect(opened(folder)).rejects.toThrow(`${folder} cannot be used: it cannot be opened`);
     expect(() => sqlite('')).toThrow('path of a file');
   });
 

@@ -1,22 +1,35 @@
 import { randomBytes } from 'node:crypto';
+import { realpathSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Decide, Due, Store, StoreListener, StoreOptions } from '../store.ts';
 import type { JournalEntry } from '../task/journal.ts';
 import type { Task } from '../task/task.ts';
 import { assertNext, changed, idTaken } from './change.ts';
 import { SteadyClock } from './clock.ts';
-import { Commits, storeAway, type Command, type Written } from './commits.ts';
+import { CommitHeldUp, Commits, storeAway, type Command, type Written } from './commits.ts';
 import { Checkpoints } from './sqlite/checkpoints.ts';
-import { blame, Connection } from './sqlite/connection.ts';
+import { Connection } from './sqlite/connection.ts';
+import { ForeignCommits } from './sqlite/foreign-commits.ts';
+import { own } from './sqlite/ownership.ts';
 import { secretIn } from './sqlite/secret.ts';
+import { isBusy, isFull } from './sqlite/trouble.ts';
+import { Turns } from './turns.ts';
 
 const IN_MEMORY = ':memory:';
+/** How long `open` waits for a file that another program has locked, in ms. */
+const OPEN_WITHIN = 5000;
+/** How soon it tries again, in ms. */
+const OPEN_AGAIN_AFTER = 50;
+/** How often the owner looks whether its clock has parted from the system's, and by how much counts, in ms. */
+const BEAT = 1000;
 
 /**
  * Keeps tasks in a SQLite file, which is made, with its folders, where it is missing. What was
  * answered is on disk, also after a power cut. Several processes on one machine may share the
- * file. The server's secret lies beside it, in `<file>.secret`. `:memory:` keeps tasks until `close`.
+ * file: one of them owns the tasks, by a lock on `<file>.owner`. The server's secret lies in
+ * `<file>.secret`. `:memory:` keeps tasks until `close`.
  */
 export function sqlite(file: string, options: StoreOptions = {}): Store {
   if (file === '') throw new TypeError('sqlite() needs the path of a file');
@@ -27,6 +40,9 @@ class SqliteStore implements Store {
   readonly #file: string;
   readonly #clock: SteadyClock;
   readonly #commits = new Commits((commands) => this.#commit(commands));
+  readonly #ownerships = new Set<() => void>();
+  readonly #foreignCommits = new ForeignCommits(() => this.#isOpen && this.#connected().othersCommitted());
+  #turns = new Turns();
   #checkpoints: Checkpoints;
   #connection: Connection | undefined;
   #secret: Uint8Array | undefined;
@@ -40,8 +56,8 @@ class SqliteStore implements Store {
 
   async open(): Promise<void> {
     if (this.#isOpen) return;
-    if (this.#file !== IN_MEMORY) await mkdir(dirname(this.#file), { recursive: true });
-    this.#connection ??= this.#connect();
+    if (this.#file !== IN_MEMORY) await makeFolder(this.#file);
+    this.#connection ??= await this.#firstConnection();
     this.#isOpen = true;
   }
 
@@ -49,6 +65,8 @@ class SqliteStore implements Store {
     if (!this.#isOpen) return;
     this.#isOpen = false;
     await this.#commits.drained();
+    for (const letGo of this.#ownerships) letGo();
+    this.#turns = new Turns();
     await this.#checkpoints.close();
     this.#checkpoints = new Checkpoints(this.#file);
     // The last one to close a file brings the rest of its log into it.
@@ -66,7 +84,7 @@ class SqliteStore implements Store {
 
   async secret(): Promise<Uint8Array> {
     this.#assertOpen();
-    return (this.#secret ??= this.#file === IN_MEMORY ? randomBytes(32) : await secretIn(`${this.#file}.secret`));
+    return (this.#secret ??= this.#file === IN_MEMORY ? randomBytes(32) : await secretIn(this.#beside('secret')));
   }
 
   create(task: Task, entries: readonly JournalEntry[] = []): Promise<Task> {
@@ -145,6 +163,29 @@ class SqliteStore implements Store {
     return this.#commits.subscribe(listener);
   }
 
+  own(listener: () => void): () => void {
+    this.#assertOpen();
+    if (this.#file === IN_MEMORY) return this.#turns.take(listener);
+    let beats: NodeJS.Timeout | undefined;
+    const begin = (): void => {
+      beats = setInterval(() => this.#tellLead(), BEAT).unref();
+      this.#tellLead();
+      listener();
+    };
+    const unlock = own(this.#beside('owner'), begin, () => this.#followLead());
+    const letGo = (): void => {
+      this.#ownerships.delete(letGo);
+      clearInterval(beats);
+      unlock();
+    };
+    this.#ownerships.add(letGo);
+    return () => (beats === undefined ? letGo() : void this.#commits.drained().then(letGo));
+  }
+
+  onForeignCommit(listener: () => void): () => void {
+    return this.#file === IN_MEMORY ? () => undefined : this.#foreignCommits.listen(listener);
+  }
+
   async #write<T>(work: (connection: Connection) => Written<T>): Promise<T> {
     this.#assertOpen();
     return await this.#commits.run(() => work(this.#connection!));
@@ -156,17 +197,20 @@ class SqliteStore implements Store {
     try {
       return work(connection);
     } catch (thrown) {
-      throw blame(thrown);
+      throw connection.blame(thrown);
     }
   }
 
   #commit(commands: readonly Command[]): void {
-    const connection = this.#connected();
+    let connection: Connection | undefined;
     try {
+      connection = this.#connected();
       connection.commit(commands);
     } catch (thrown) {
-      this.#giveUp(connection);
-      throw thrown;
+      if (isBusy(thrown)) throw new CommitHeldUp(connection?.blame(thrown) ?? thrown);
+      // Where there was no room, the connection is as it was before, and serves readers.
+      if (connection !== undefined && !isFull(thrown)) this.#giveUp(connection);
+      throw connection === undefined ? thrown : connection.blame(thrown);
     }
     this.#checkpoints.consider(connection);
   }
@@ -186,6 +230,16 @@ class SqliteStore implements Store {
     }
   }
 
+  async #firstConnection(): Promise<Connection> {
+    for (const end = performance.now() + OPEN_WITHIN; ; await delay(OPEN_AGAIN_AFTER)) {
+      try {
+        return this.#connect();
+      } catch (thrown) {
+        if (!isBusy(thrown) || performance.now() > end) throw thrown;
+      }
+    }
+  }
+
   #connect(): Connection {
     const connection = new Connection(this.#file);
     // Left alone, a wrong time on record would stay there until the clock has reached it.
@@ -193,7 +247,39 @@ class SqliteStore implements Store {
     return connection;
   }
 
+  /** The path of a file that belongs to this one; the same for all who name the file by a link. */
+  #beside(suffix: string): string {
+    return `${realpathSync(this.#file)}.${suffix}`;
+  }
+
+  /** Others must be ahead of the system's clock as this one is: they may not have met the step back that made it so. */
+  #tellLead(): void {
+    try {
+      const connection = this.#connected();
+      const { lead } = this.#clock;
+      if (Math.abs(lead - connection.lead) >= BEAT) connection.lead = lead;
+    } catch {
+      // At the next beat.
+    }
+  }
+
+  #followLead(): void {
+    try {
+      this.#clock.follow(this.#connected().lead);
+    } catch {
+      // At the next try.
+    }
+  }
+
   #assertOpen(): void {
     if (!this.#isOpen) throw storeAway(new Error('the store is not open'));
+  }
+}
+
+async function makeFolder(file: string): Promise<void> {
+  try {
+    await mkdir(dirname(file), { recursive: true });
+  } catch (cause) {
+    throw new Error(`${file} cannot be used: its folder cannot be made (${(cause as Error).message})`, { cause });
   }
 }

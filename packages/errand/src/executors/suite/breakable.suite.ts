@@ -20,6 +20,12 @@ export function breakable(store: Store): Breakable {
   let last: { readonly write: number; readonly when: 'before' | 'after' } | undefined;
   let failing = 0;
   let latency = 0;
+  const owned: (() => void)[] = [];
+
+  function crash(): void {
+    dead = true;
+    for (const giveUp of owned) giveUp(); // as the system frees the locks of a process
+  }
 
   /** Settles like `work` does, unless the process is dead by then. */
   async function alive<T>(work: () => Promise<T>): Promise<T> {
@@ -41,27 +47,23 @@ export function breakable(store: Store): Breakable {
       throw new ErrandError('storeAway', 'The task store is out of reach; try again');
     }
     if (last?.write === writes) {
-      dead = true;
+      crash();
       return last.when === 'before' ? forever() : work().then(forever);
     }
     if (latency > 0) await new Promise((resolve) => setTimeout(resolve, latency));
     return alive(work);
   }
 
-  return {
-    crash: () => void (dead = true),
+  const own: Partial<Store> & Omit<Breakable, keyof Store> = {
+    crash,
     crashAt: (count, when) => void (last = { write: writes + count, when }),
     fail: (count) => void (failing = count),
     slow: (ms) => void (latency = ms),
     get dead() {
       return dead;
     },
-    open: () => store.open(),
     // Whoever opened the store under it closes it.
     close: async () => undefined,
-    now: () => store.now(),
-    newId: () => store.newId(),
-    secret: () => store.secret(),
     create: (task, entries) => write(() => store.create(task, entries)),
     change: (id, decide) => write(() => store.change(id, decide)),
     expire: (now, limit) => alive(() => store.expire(now, limit)),
@@ -72,7 +74,20 @@ export function breakable(store: Store): Breakable {
     overdue: (now, limit) => alive(() => store.overdue(now, limit)),
     live: (principal) => alive(() => store.live(principal)),
     subscribe: (listener) => store.subscribe((task) => void (dead || listener(task))),
+    own(listener) {
+      const giveUp = store.own(() => void (dead || listener()));
+      owned.push(giveUp);
+      return giveUp;
+    },
+    onForeignCommit: (listener) => store.onForeignCommit(() => void (dead || listener())),
   };
+  return new Proxy(store as Breakable, {
+    get(_, name: keyof Breakable) {
+      if (name in own) return own[name];
+      const member = store[name as keyof Store] as unknown;
+      return typeof member === 'function' ? (member.bind(store) as unknown) : member;
+    },
+  });
 }
 
 function forever(): Promise<never> {

@@ -5,9 +5,13 @@ import { Ids } from './ids.ts';
 import { journalTable, type JournalTable } from './journal.ts';
 import { assertReadable, migrate } from './migrations.ts';
 import { taskTable, type TaskTable } from './tasks.ts';
+import { isBusy, troubleWith } from './trouble.ts';
 
-/** How long another process may hold the file, in ms. The event loop stands still meanwhile. */
-const BUSY_TIMEOUT = 2000;
+/**
+ * How long SQLite waits for another process, in ms: the event loop stands still meanwhile. Commits of
+ * others are over by then; for what takes longer, whoever called tries again later.
+ */
+const BUSY_TIMEOUT = 100;
 /** Pages given back to the file system at a time. */
 const BITE = 512;
 
@@ -25,7 +29,9 @@ export class Connection {
   readonly #release: Database.Statement;
   readonly #rollbackTo: Database.Statement;
   readonly #keepTime: Database.Statement<[number]>;
+  readonly #dataVersion: Database.Statement<[], number>;
   #keptTime: number;
+  #seenVersion: number | undefined;
 
   /** Throws where the file cannot be read and written, or is not one of ours. */
   constructor(file: string) {
@@ -42,6 +48,7 @@ export class Connection {
     this.#release = db.prepare('RELEASE command');
     this.#rollbackTo = db.prepare('ROLLBACK TO command');
     this.#keepTime = db.prepare("UPDATE meta SET value = max(value, ?) WHERE name = 'clock'");
+    this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#keptTime = db.prepare<[], number>("SELECT value FROM meta WHERE name = 'clock'").pluck().get()!;
   }
 
@@ -61,6 +68,24 @@ export class Connection {
   correctTime(time: number): void {
     this.db.prepare<[number]>("UPDATE meta SET value = ? WHERE name = 'clock'").run(time);
     this.#keptTime = time;
+  }
+
+  /** How far the clock of the owner of the tasks is ahead of the system's, in ms. */
+  get lead(): number {
+    return this.db.prepare<[], number>("SELECT value FROM meta WHERE name = 'lead'").pluck().get() ?? 0;
+  }
+
+  set lead(lead: number) {
+    this.db
+      .prepare<[number]>("INSERT INTO meta VALUES ('lead', ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value")
+      .run(lead);
+  }
+
+  /** Whether others may have committed since this was asked last, in this connection. */
+  othersCommitted(): boolean {
+    const before = this.#seenVersion;
+    this.#seenVersion = this.#dataVersion.get();
+    return this.#seenVersion !== before;
   }
 
   /** Makes one transaction of commands. Throws where it failed; then nothing of it is left. */
@@ -92,16 +117,16 @@ export class Connection {
       // A full or failing disk may have undone the whole transaction already.
       if (!this.db.inTransaction) throw thrown;
       this.#rollbackTo.run();
-      command.fail(blame(thrown));
+      command.fail(this.blame(thrown));
     }
     this.#release.run();
   }
-}
 
-/** What a caller is told: trouble with the file is not the caller's, all else is. */
-export function blame(thrown: unknown): unknown {
-  const isTrouble = thrown instanceof Database.SqliteError && !thrown.code.startsWith('SQLITE_CONSTRAINT');
-  return isTrouble ? storeAway(thrown) : thrown;
+  /** What a caller is told: trouble with the file is not the caller's, all else is. */
+  blame(thrown: unknown): unknown {
+    const isTrouble = thrown instanceof Database.SqliteError && !thrown.code.startsWith('SQLITE_CONSTRAINT');
+    return isTrouble ? storeAway(troubleWith(this.db.name, thrown)) : thrown;
+  }
 }
 
 function openFile(file: string): Database.Database {
@@ -116,10 +141,19 @@ function openFile(file: string): Database.Database {
     db.pragma('foreign_keys = ON');
     db.pragma('wal_autocheckpoint = 0');
     migrate(db);
+    assertWritable(db);
     return db;
   } catch (thrown) {
     db?.close();
-    if (!(thrown instanceof Database.SqliteError)) throw thrown;
-    throw new Error(`${file} cannot be opened: ${thrown.message}`, { cause: thrown });
+    throw troubleWith(file, thrown);
+  }
+}
+
+/** Finds out at the start, and not at the first call, that a file is for reading only. */
+function assertWritable(db: Database.Database): void {
+  try {
+    db.exec('BEGIN IMMEDIATE; ROLLBACK');
+  } catch (thrown) {
+    if (!isBusy(thrown)) throw thrown; // who writes now will be done some time
   }
 }
