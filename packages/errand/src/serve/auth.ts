@@ -1,4 +1,3 @@
-import type { HeaderReader } from '../dialect.ts';
 import type { JsonObject } from '../json.ts';
 import type { Principal } from '../task/principal.ts';
 
@@ -13,8 +12,13 @@ export type TokenVerifier = (token: string) => Verified | undefined | Promise<Ve
 
 /** Says who sends requests to one endpoint. */
 export interface Auth {
-  /** Who sent a request. Throws an `Unauthorized` where its credentials are missing or bad. */
-  authenticate(header: HeaderReader): Promise<Principal>;
-  /** The protected resource metadata (RFC 9728): where to get a token. */
-  readonly metadata: JsonObject;
+  /**
+   * Who sent a request, by its `Authorization` header. Rejects with an `Unauthorized` where that is missing or bad, and
+   * with `authAway` where nobody can tell.
+   */
+  authenticate(authorization: string | undefined): Promise<Verified>;
+  /** The value of `WWW-Authenticate` that asks a client for a token with these scopes. */
+  challenge(scopes: readonly string[], error?: 'insufficient_scope'): string;
+  /** The protected resource metadata (RFC 9728), which says where to get a token, if it is at this path of the server. */
+  metadataAt(path: string): JsonObject | undefined;
 }

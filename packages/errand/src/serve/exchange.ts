@@ -17,6 +17,8 @@ export interface Inbound {
   /** Reads an HTTP header by its lower-case name; absent on stdio. */
   readonly header?: (name: string) => string | undefined;
   readonly principal: Principal;
+  /** What the caller may, where tokens are checked: what its token grants, and nothing without one. */
+  readonly scopes?: readonly string[];
   /** Aborted when the client went away or took the request back. */
   readonly signal: AbortSignal;
 }

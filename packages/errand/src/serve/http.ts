@@ -4,13 +4,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { HeaderReader } from '../dialect.ts';
-import { ErrandError, RpcError } from '../errors.ts';
+import { ErrandError, ERRORS, RpcError } from '../errors.ts';
+import { isObject, type JsonObject } from '../json.ts';
 import { errorResponse, readableId } from '../jsonrpc.ts';
-import type { JsonRpcMessage } from '../jsonrpc.ts';
+import type { JsonRpcMessage, JsonRpcResponse } from '../jsonrpc.ts';
 import { ANONYMOUS } from '../task/principal.ts';
 import type { Principal } from '../task/principal.ts';
-import type { Auth } from './auth.ts';
-import { createAuth, METADATA_PATH, Unauthorized, type AuthOptions } from './auth/bearer.ts';
+import { createAuth, Unauthorized, type AuthOptions } from './auth/bearer.ts';
 import type { Exchange, Inbound } from './exchange.ts';
 import { readBody } from './http/body.ts';
 import {
@@ -53,6 +53,8 @@ export interface HttpServing {
   close(): Promise<void>;
 }
 
+type Caller = Pick<Inbound, 'principal' | 'scopes'>;
+
 /** How long requests under way are waited for when the server closes. */
 const GRACE_MS = 10_000;
 
@@ -66,9 +68,16 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
   const { allowedHosts, allowedOrigins } = options;
   if (!isLoopback(host) && !options.auth && !principal) {
     throw new TypeError(
-      `host ${host} can be reached from other machines, which needs authentication: pass auth: { mode: 'required', issuer, audience }, or bind 127.0.0.1`,
+      `host ${host} can be reached from other machines, which needs authentication: pass auth: { mode: 'required', issuer, audience, resource }, or bind 127.0.0.1`,
     );
   }
+  if (options.auth && options.auth.resource === undefined && ['0.0.0.0', '::', '[::]'].includes(host)) {
+    throw new TypeError(
+      `host ${host} stands for all addresses, none of which clients use: pass auth.resource, the URL by which they reach the endpoint`,
+    );
+  }
+  let url = '';
+  const auth = options.auth && createAuth(options.auth, () => url);
   const gate = isLoopback(host)
     ? loopbackGate(maxBodyBytes, [host, ...(allowedHosts ?? [])], allowedOrigins)
     : namedGate(maxBodyBytes, allowedHosts, allowedOrigins);
@@ -82,19 +91,22 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
     try {
       const head = headOf(request);
       checkSender(head, gate);
-      if (auth && isMetadata(request.url, path)) return sendMetadata(request, response, auth);
-      if (!isAt(path, request.url))
+      if (!isAt(path, request.url)) {
+        const metadata = auth?.metadataAt(request.url ?? '');
+        if (metadata) return sendMetadata(response, metadata);
         return sendJson(response, 404, { error: `There is nothing here. The MCP endpoint is at ${path}` });
+      }
       checkCarrier(head, gate);
       if (closing) throw new ErrandError('draining', 'The server is shutting down');
-      const who = await callerOf(request);
+      const caller = await callerOf(request);
       message = parseBody(await readBody(request, gate));
-      await answer(new HttpInbound(message, who, response), response);
+      await answer(new HttpInbound(message, caller, response), response);
     } catch (thrown) {
       // The client has gone, and nobody waits for an answer.
       if (response.destroyed) return;
       const known = thrown instanceof RpcError;
       if (!known) log?.error({ err: thrown }, 'a request failed');
+      else if (thrown.cause !== undefined) log?.warn({ err: thrown.cause }, thrown.message);
       if (response.headersSent) return void response.destroy();
       const error = known ? thrown : new RpcError(-32603, 'Internal error', undefined, 500);
       if (error.status === 405) response.setHeader('allow', 'POST');
@@ -103,15 +115,21 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
     }
   }
 
-  async function callerOf(request: IncomingMessage): Promise<Principal> {
-    if (auth) return auth.authenticate((name) => headerOf(request, name));
-    return principal ? principal(request) : ANONYMOUS;
+  async function callerOf(request: IncomingMessage): Promise<Caller> {
+    if (auth) return auth.authenticate(authorizationOf(request));
+    return { principal: principal ? await principal(request) : ANONYMOUS };
   }
 
   async function answer(inbound: Inbound, response: ServerResponse): Promise<void> {
     const reply = await exchange(inbound);
-    if (reply.kind === 'response') sendJson(response, reply.status, reply.body);
-    else if (reply.kind === 'stream') await sendStream(response, reply.messages);
+    if (reply.kind === 'response') {
+      const scopes = auth && scopesAskedFor(reply.body);
+      if (!scopes) return sendJson(response, reply.status, reply.body);
+      // Who has no token yet is answered with the status that makes clients look for one.
+      const error = inbound.principal.kind === 'anonymous' ? undefined : 'insufficient_scope';
+      response.setHeader('www-authenticate', auth.challenge(scopes, error));
+      sendJson(response, error ? 403 : 401, reply.body);
+    } else if (reply.kind === 'stream') await sendStream(response, reply.messages);
     else response.writeHead(202, { 'content-length': 0 }).end();
   }
 
@@ -136,8 +154,7 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
   server.listen(port, address);
   await once(server, 'listening');
   const bound = (server.address() as AddressInfo).port;
-  const url = `http://${address.includes(':') ? `[${address}]` : address}:${bound}${path}`;
-  const auth = options.auth && createAuth(options.auth, url);
+  url = `http://${address.includes(':') ? `[${address}]` : address}:${bound}${path}`;
 
   async function shutDown(): Promise<void> {
     const closed = once(server, 'close');
@@ -168,17 +185,22 @@ function headerOf(request: IncomingMessage, name: string): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;
 }
 
-/** Whether a URL is that of the endpoint's metadata, with its path (RFC 9728) or, as some clients ask, without. */
-function isMetadata(url: string | undefined, path: string): boolean {
-  return url === METADATA_PATH || url === `${METADATA_PATH}${path}`;
+/** All of them: Node keeps the first of several, which another server on the way need not have looked at. */
+function authorizationOf(request: IncomingMessage): string | undefined {
+  return request.headersDistinct['authorization']?.join(', ');
 }
 
-/** Metadata is public, so that web pages may read it, too. */
-function sendMetadata({ method }: IncomingMessage, response: ServerResponse, { metadata }: Auth): void {
-  if (method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end();
-  response
-    .writeHead(200, { 'content-type': 'application/json', 'access-control-allow-origin': '*' })
-    .end(JSON.stringify(metadata));
+/** The scopes that a tool of an SDK server asks for, where it refused a call for want of them. */
+function scopesAskedFor(body: JsonRpcResponse): readonly string[] | undefined {
+  if (!('error' in body) || body.error.code !== ERRORS.insufficientScope.code) return undefined;
+  const { data } = body.error;
+  const scopes = isObject(data) ? data['scopes'] : undefined;
+  return Array.isArray(scopes) ? scopes.map(String) : undefined;
+}
+
+function sendMetadata(response: ServerResponse, metadata: JsonObject): void {
+  if (response.req.method !== 'GET') return void response.writeHead(405, { allow: 'GET' }).end();
+  response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(metadata));
 }
 
 function isAt(path: string, url = ''): boolean {
@@ -189,14 +211,16 @@ function isAt(path: string, url = ''): boolean {
 class HttpInbound implements Inbound {
   readonly message: unknown;
   readonly principal: Principal;
+  readonly scopes?: readonly string[];
   readonly header: HeaderReader;
   readonly #response: ServerResponse;
   #gone: AbortController | undefined;
 
-  constructor(message: unknown, principal: Principal, response: ServerResponse) {
+  constructor(message: unknown, { principal, scopes }: Caller, response: ServerResponse) {
     const request = response.req;
     this.message = message;
     this.principal = principal;
+    if (scopes) this.scopes = scopes;
     this.header = (name) => headerOf(request, name);
     this.#response = response;
   }

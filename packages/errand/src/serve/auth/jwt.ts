@@ -7,10 +7,9 @@ import {
   type JWTPayload,
   type JWTVerifyGetKey,
 } from 'jose';
-import { ErrandError } from '../../errors.ts';
 import type { Principal } from '../../task/principal.ts';
 import type { TokenVerifier } from '../auth.ts';
-import { discoverKeysUrl } from './discovery.ts';
+import { discoverKeysUrl, secureUrl } from './discovery.ts';
 
 /** JWT access tokens of one authorization server. */
 export interface JwtOptions {
@@ -47,7 +46,10 @@ const CLOCK_TOLERANCE = 5;
 /** How jose says that a key set was not answered, was not answered in time, or is none. */
 const AWAY = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID'];
 
-/** Checks JWTs. The verifier resolves with `undefined` for a bad token; it rejects where the keys cannot be had. */
+/**
+ * Checks JWTs. The verifier resolves with `undefined` for a bad token, and rejects where the keys cannot be had. Throws
+ * `TypeError` for options that make no sense.
+ */
 export function createJwtVerifier(options: JwtOptions): TokenVerifier {
   const { issuer, audience, algorithms = ASYMMETRIC, tenantClaim } = options;
   if (!URL.canParse(issuer))
@@ -70,42 +72,44 @@ export function createJwtVerifier(options: JwtOptions): TokenVerifier {
     } catch (error) {
       // A token that names no key of the set is at fault itself; a set that cannot be had is not its fault.
       if (error instanceof errors.JOSEError && !AWAY.includes(error.code)) return undefined;
-      throw new ErrandError('authAway', 'The authorization server cannot be reached; try again', { cause: error });
+      throw error;
     }
   };
 }
 
 function keysOf({ issuer, jwks }: JwtOptions): JWTVerifyGetKey {
   if (typeof jwks === 'object') return createLocalJWKSet(jwks);
-  if (typeof jwks === 'string') return createRemoteJWKSet(new URL(jwks));
+  if (jwks !== undefined) return createRemoteJWKSet(secureUrl(jwks, 'auth.jwks'));
+  secureUrl(issuer, 'auth.issuer');
   let found: Promise<JWTVerifyGetKey> | undefined;
-  return async (header, token) => {
-    found ??= discoverKeysUrl(issuer).then((url) => createRemoteJWKSet(url));
-    try {
-      return await (
-        await found
-      )(header, token);
-    } catch (error) {
-      if (!(error instanceof errors.JOSEError)) found = undefined; // ask the issuer anew next time
+  // Only a search that failed is made anew. Keys that are known stay, or one token that names an unknown key, sent
+  // while the issuer is away, would lock out everybody.
+  const search = () =>
+    discoverKeysUrl(issuer).then(createRemoteJWKSet, (error: unknown) => {
+      found = undefined;
       throw error;
-    }
-  };
+    });
+  return async (header, token) => (await (found ??= search()))(header, token);
 }
 
 function principalOf(payload: JWTPayload, issuer: string, tenantClaim: string | undefined): Principal | undefined {
   const { sub, client_id: clientId, azp } = payload;
-  const client = [clientId, azp].find((name) => typeof name === 'string');
+  const client = [clientId, azp].find(isName);
   const tenant = tenantClaim === undefined ? undefined : payload[tenantClaim];
-  // Where tenants count, a token that names none belongs to no one.
-  if (tenantClaim !== undefined && typeof tenant !== 'string') return undefined;
-  if (sub === undefined && client === undefined) return undefined;
+  // Where tenants count, a token that names none belongs to no one; nor does one whose subject is not a name.
+  if (tenantClaim !== undefined && !isName(tenant)) return undefined;
+  if (sub === undefined ? client === undefined : !isName(sub)) return undefined;
   return {
     kind: 'user',
     issuer,
     ...(sub === undefined ? {} : { subject: sub }),
-    ...(typeof tenant === 'string' ? { tenant } : {}),
-    ...(typeof client === 'string' ? { client } : {}),
+    ...(isName(tenant) ? { tenant } : {}),
+    ...(client === undefined ? {} : { client }),
   };
+}
+
+function isName(claim: unknown): claim is string {
+  return typeof claim === 'string' && claim !== '';
 }
 
 function scopesOf({ scope, scp }: JWTPayload): string[] {

@@ -5,20 +5,20 @@ import type { Inbound } from '../exchange.ts';
 
 /** What an SDK handler finds in `ctx.http` of whoever sent a message; nothing on stdio. */
 export function extraOf(inbound: Inbound): MessageExtraInfo {
-  const { header, principal, signal } = inbound;
+  const { header, signal } = inbound;
   if (header === undefined) return {};
-  const auth = authOf(principal, header('authorization'));
+  const auth = authOf(inbound, header('authorization'));
   return { request: requestView(header, signal), ...(auth === undefined ? {} : { authInfo: auth }) };
 }
 
-/** A principal in the words of the SDK. Its scopes are unknown to us, so that no scope is ever granted by mistake. */
-function authOf(principal: Principal, authorization = ''): AuthInfo | undefined {
+/** A caller in the words of the SDK. Where we know of no scopes it has none, so that none is granted by mistake. */
+function authOf({ principal, scopes = [] }: Inbound, authorization = ''): AuthInfo | undefined {
   if (principal.kind !== 'user') return undefined;
   const { issuer: iss, subject: sub, tenant, client } = principal;
   return {
     token: /^bearer +(\S+)$/i.exec(authorization)?.[1] ?? '',
     clientId: client ?? sub ?? '',
-    scopes: [],
+    scopes: [...scopes],
     extra: { iss, ...(sub === undefined ? {} : { sub }), ...(tenant === undefined ? {} : { tenant }) },
   };
 }
