@@ -1,9 +1,13 @@
 import { describe } from 'vitest';
 import type { Disk } from './suite/bed.suite.ts';
+import { callSuite } from './suite/calls.suite.ts';
+import { endingSuite } from './suite/ending.suite.ts';
 import { inputSuite } from './suite/inputs.suite.ts';
+import { limitSuite } from './suite/limits.suite.ts';
 import { parkingSuite } from './suite/parking.suite.ts';
 import { questionSuite } from './suite/questions.suite.ts';
 import { recoverySuite } from './suite/recovery.suite.ts';
+import { roundSuite } from './suite/rounds.suite.ts';
 import { stepSuite } from './suite/steps.suite.ts';
 
 /** What every executor must do, over what is kept where `openDisk` says. Each test opens a disk of its own. */
@@ -14,5 +18,9 @@ export function executorSuite(name: string, openDisk: () => Disk): void {
     questionSuite(openDisk);
     parkingSuite(openDisk);
     recoverySuite(openDisk);
+    endingSuite(openDisk);
+    callSuite(openDisk);
+    roundSuite(openDisk);
+    limitSuite(openDisk);
   });
 }

@@ -4,7 +4,7 @@ import { createErrand, type Errand, type ErrandOptions } from '../../errand.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Store } from '../../store.ts';
 import type { Task } from '../../task/task.ts';
-import { testClient, type TestClient } from '../../testing.ts';
+import { testClient, type TestClient, type TestClientOptions } from '../../testing.ts';
 import { breakable, type Breakable } from './breakable.suite.ts';
 
 /** A server of a test, and a client of it. */
@@ -68,6 +68,18 @@ export async function makeBed(disk: Disk, { onTestFinished }: TestContext): Prom
       closers.push(async () => store.crash()); // whatever still runs holds nobody up
       return { errand, store, client: testClient(errand), plain: testClient(errand, { tasks: false }) };
     },
+  };
+}
+
+/** A client whose calls end when it leaves; one that has no answer by then gives `undefined`. */
+export function leavingClient(errand: Errand, options?: TestClientOptions) {
+  const gone = new AbortController();
+  const fetch: Errand['fetch'] = (request, facts) => errand.fetch(new Request(request, { signal: gone.signal }), facts);
+  const client = testClient({ fetch }, options);
+  return {
+    call: (tool: string, args: JsonObject): Promise<JsonObject | undefined> =>
+      client.call(tool, args).catch(() => undefined),
+    leave: () => gone.abort(),
   };
 }
 

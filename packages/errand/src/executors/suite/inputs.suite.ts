@@ -161,8 +161,8 @@ export function inputSuite(openDisk: () => Disk): void {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server((errand) =>
         errand.tool('ask', { task: 'always' }, async (_, task) => {
-          const { action } = await task.elicit('go', { message: 'Go?', schema: GO, timeout: 300 });
-          await task.step('past the limit', () => delay(400));
+          const { action } = await task.elicit('go', { message: 'Go?', schema: GO, timeout: 1500 });
+          await task.step('past the limit', () => delay(1600));
           return action;
         }),
       );

@@ -38,32 +38,30 @@ export function parkingSuite(openDisk: () => Disk): void {
 
     it('is not let go of before that, nor while a step runs beside it', async (t) => {
       const bed = await makeBed(openDisk(), t);
-      let runs = 0;
+      let effects = 0;
       const { client } = await bed.server((errand) => {
-        errand.tool('quick', { task: 'always' }, async (_, task) => {
-          runs++;
+        errand.tool('ask', { task: 'always' }, async (_, task) => {
           await task.elicit('go', { message: 'Go?', schema: GO });
-          return 'quick';
+          return 'asked';
         });
         errand.tool('busy', { task: 'always' }, async (_, task) => {
-          runs++;
-          const [, effect] = await Promise.all([
+          await Promise.all([
             task.elicit('go', { message: 'Go?', schema: GO }),
-            task.step('long', () => delay(1500).then(() => 'one effect')),
+            task.step('long', () => delay(1500).then(() => effects++)),
           ]);
-          return effect;
+          return 'busy';
         });
       });
-      const quick = await begin(client, 'quick');
-      const busy = await begin(client, 'busy');
-      await client.until(quick, 'input_required', PATIENCE);
-      await client.answer(quick, { go: YES });
-      await resultOf(client, quick);
-      await client.until(busy, 'input_required', PATIENCE);
-      await delay(1200);
-      await client.answer(busy, { go: YES });
-      expect(await resultOf(client, busy)).toBe('one effect');
-      expect(runs).toBe(2);
+      const ids = [await begin(client, 'ask'), await begin(client, 'busy')];
+      for (const [index, least] of [1000, 2500].entries()) {
+        const id = ids[index]!;
+        await client.until(id, 'input_required', PATIENCE);
+        const { createdAt } = await parked(bed, id);
+        expect(bed.disk.now() - createdAt).toBeGreaterThanOrEqual(least);
+        await client.answer(id, { go: YES });
+        await resultOf(client, id);
+      }
+      expect(effects).toBe(1);
     });
 
     it('wakes by itself when a sleep is over, or the time for a question', async (t) => {
