@@ -7,8 +7,8 @@ import type { Engine } from './engine/engine.ts';
 import { createPollPacer } from './engine/polls.ts';
 import { registered, type Registry } from './engine/registry.ts';
 import { createRequestStates } from './engine/request-state.ts';
-import { startSweeper } from './engine/sweeper.ts';
 import type { Handler, ToolOptions } from './engine/tool.ts';
+import { createWatch } from './engine/watching.ts';
 import { embedded } from './executors/embedded.ts';
 import type { JsonObject } from './json.ts';
 import { limitsOf, type Limits } from './limits.ts';
@@ -101,8 +101,9 @@ export function createErrand(options: ErrandOptions): Errand {
   const store = options.store ?? memory();
   const tools: Registry = new Map();
   const limits = limitsOf(options.limits);
-  const executor = embedded({ store, tools, concurrency, log, limits });
-  const commands = createTaskCommands(store, limits);
+  const watch = createWatch(store);
+  const executor = embedded({ store, watch, tools, concurrency, log, limits });
+  const commands = createTaskCommands(store, watch, limits);
   const admission = createAdmission(store, executor, limits);
   const pace = createPollPacer(limits.pollsPerSecond);
   let seal!: Seal;
@@ -131,7 +132,11 @@ export function createErrand(options: ErrandOptions): Errand {
 
   function start(): Promise<void> {
     if (closing) throw new Error('the server was closed; make a new one');
-    return (starting ??= open());
+    // What kept it from starting may be over by the next request.
+    return (starting ??= open().catch((error: unknown) => {
+      starting = undefined;
+      throw error;
+    }));
   }
 
   async function open(): Promise<void> {
@@ -140,12 +145,10 @@ export function createErrand(options: ErrandOptions): Errand {
     seal = createSeal(secret === undefined ? await store.secret() : Buffer.from(secret), 'requestState');
     await backend?.start();
     await executor.start();
-    closers.push(startSweeper(store, log));
   }
 
   async function close(): Promise<void> {
-    if (starting === undefined) return;
-    await starting.catch(() => undefined);
+    await starting?.catch(() => undefined);
     front.drain();
     await Promise.all([executor.close(GRACE_MS), ...closers.map((stop) => stop())]);
     await store.close();

@@ -7,6 +7,7 @@ import { isTerminal, type Task } from '../task/task.ts';
 import { answer, cancel, isOpen } from '../task/transitions.ts';
 import { checkAnswer } from './answers.ts';
 import type { Engine } from './engine.ts';
+import type { Watch } from './watching.ts';
 
 /** The commands on tasks that are there. */
 export interface TaskCommands extends Pick<Engine, 'read' | 'answer' | 'cancel' | 'watch'> {
@@ -14,12 +15,7 @@ export interface TaskCommands extends Pick<Engine, 'read' | 'answer' | 'cancel' 
   untilItAsksOrEnds(principal: Principal, taskId: string, signal: AbortSignal): Promise<Task>;
 }
 
-export function createTaskCommands(store: Store, limits: Limits): TaskCommands {
-  const watchers = new Map<string, Set<(task: Task) => void>>();
-  store.subscribe((task) => {
-    for (const listener of [...(watchers.get(task.id) ?? [])]) listener(task);
-  });
-
+export function createTaskCommands(store: Store, watchAll: Watch, limits: Limits): TaskCommands {
   async function read(principal: Principal, taskId: string): Promise<Task> {
     const task = await store.read(taskId);
     if (task === undefined || task.principal !== principalKey(principal) || task.expiresAt <= store.now()) {
@@ -30,19 +26,13 @@ export function createTaskCommands(store: Store, limits: Limits): TaskCommands {
 
   function watch(taskId: string, listener: (task: Task) => void): () => void {
     let seen: string | undefined;
-    const onChange = (task: Task): void => {
+    return watchAll(taskId, (task) => {
       // A commit may change what only a run sees.
       const visible = visiblePart(task);
       if (visible === seen) return;
       seen = visible;
       listener(task);
-    };
-    const ofTask = watchers.get(taskId) ?? new Set();
-    watchers.set(taskId, ofTask.add(onChange));
-    return () => {
-      ofTask.delete(onChange);
-      if (ofTask.size === 0 && watchers.get(taskId) === ofTask) watchers.delete(taskId);
-    };
+    });
   }
 
   return {

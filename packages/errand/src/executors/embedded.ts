@@ -1,8 +1,11 @@
 import type { Logger } from 'pino';
 import { setAlarm } from '../engine/alarm.ts';
+import { coalesce } from '../engine/coalesce.ts';
 import { installContainment } from '../engine/containment.ts';
 import { deadlinePassed } from '../engine/failures.ts';
 import type { Registry, RegisteredTool } from '../engine/registry.ts';
+import { startSweeper } from '../engine/sweeper.ts';
+import type { Watch } from '../engine/watching.ts';
 import { ErrandError } from '../errors.ts';
 import type { Attempt, AttemptOutcome, Executor } from '../executor.ts';
 import { check, issuesText } from '../schema.ts';
@@ -10,6 +13,7 @@ import type { Limits } from '../limits.ts';
 import type { Store } from '../store.ts';
 import { isTerminal, type Task } from '../task/task.ts';
 import { began, finish, hold, release } from '../task/transitions.ts';
+import { follow, type Following } from './embedded/following.ts';
 import { Place } from './embedded/place.ts';
 import { TaskRecord } from './embedded/record.ts';
 import { EmbeddedRun, type RunEnd } from './embedded/run.ts';
@@ -26,6 +30,7 @@ const RETRY_AFTER = 1000;
 
 export interface EmbeddedOptions {
   readonly store: Store;
+  readonly watch: Watch;
   readonly tools: Registry;
   /** How many runs may be busy at once. */
   readonly concurrency: number;
@@ -33,7 +38,10 @@ export interface EmbeddedOptions {
   readonly limits: Limits;
 }
 
-/** Runs handlers in this process, with their journals in the store. */
+/**
+ * Runs handlers in this process, with their journals in the store. Of several processes on one store
+ * the owner runs them; the others are front ends, until it is their turn.
+ */
 export function embedded(options: EmbeddedOptions): Executor {
   return new EmbeddedExecutor(options);
 }
@@ -51,20 +59,27 @@ interface Running {
 
 class EmbeddedExecutor implements Executor {
   readonly #store: Store;
+  readonly #watch: Watch;
   readonly #tools: Registry;
   readonly #log: Logger;
   readonly #limits: Limits;
   readonly #slots: Slots;
   readonly #running = new Map<string, Running>();
+  /** Calls whose tasks the owner runs. */
+  readonly #followings = new Set<Following>();
   /** Until when tasks whose replay is slow are left alone, so that many wakes cost few replays. */
   readonly #resting = new Map<string, number>();
   readonly #stops: (() => void)[] = [];
+  #owns = false;
+  #heldReleased = false;
   #scannedUntil = -Infinity;
   #scanning = false;
+  #again = false;
   #closed = false;
 
-  constructor({ store, tools, concurrency, log, limits }: EmbeddedOptions) {
+  constructor({ store, watch, tools, concurrency, log, limits }: EmbeddedOptions) {
     this.#store = store;
+    this.#watch = watch;
     this.#tools = tools;
     this.#log = log;
     this.#limits = limits;
@@ -77,17 +92,36 @@ class EmbeddedExecutor implements Executor {
 
   async start(): Promise<void> {
     this.#stops.push(installContainment());
-    // New code may fit what the code before could not go on with.
-    for (const id of await this.#store.held()) {
-      await this.#store.change(id, (task) => changed(task, release(task, this.#store.now())));
-    }
-    this.#stops.push(this.#store.subscribe((task) => this.#onTask(task)));
-    await this.#scan();
-    const scans = setInterval(() => void this.#scan(), SCAN_EVERY).unref();
-    this.#stops.push(() => clearInterval(scans));
+    let takingOver: Promise<void> | undefined;
+    this.#stops.push(this.#store.own(() => void (takingOver = this.#takeOver())));
+    await takingOver;
   }
 
-  attempt(task: Task, { sleepPersists }: { readonly sleepPersists: boolean }): Attempt {
+  /** From here on this process runs the handlers, and keeps the clocks of the tasks. */
+  async #takeOver(): Promise<void> {
+    if (this.#closed) return;
+    this.#owns = true;
+    this.#stops.push(this.#store.subscribe((task) => this.#onTask(task)));
+    this.#stops.push(this.#store.onForeignCommit(coalesce(() => this.#catchUp())));
+    this.#stops.push(startSweeper(this.#store, this.#log));
+    const scans = setInterval(() => void this.#scan(), SCAN_EVERY).unref();
+    this.#stops.push(() => clearInterval(scans));
+    await this.#scan();
+  }
+
+  attempt(task: Task, options: { readonly sleepPersists: boolean }): Attempt {
+    return this.#owns || this.#closed ? this.#attempt(task, options) : this.#follow(task);
+  }
+
+  #follow(task: Task): Attempt {
+    const following = follow(this.#store, this.#watch, task);
+    this.#followings.add(following);
+    const forget = (): void => void this.#followings.delete(following);
+    following.outcome.then(forget, forget);
+    return following;
+  }
+
+  #attempt(task: Task, { sleepPersists }: { readonly sleepPersists: boolean }): Attempt {
     let resolve!: (outcome: AttemptOutcome) => void;
     let reject!: (error: unknown) => void;
     const outcome = new Promise<AttemptOutcome>((yes, no) => {
@@ -148,18 +182,19 @@ class EmbeddedExecutor implements Executor {
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     const deadline = Date.now() + graceMs;
-    while (this.#steppingRuns() > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+    while (this.#busyCalls() > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
     for (const { run, place, takeBack } of [...this.#running.values()]) {
       takeBack?.(draining());
       run?.stop();
       place.leave();
     }
     this.#running.clear();
-    for (const stop of this.#stops) stop();
+    await Promise.allSettled([...this.#followings].map((following) => following.takeBack(draining())));
+    for (const stop of this.#stops.reverse()) stop();
   }
 
-  #steppingRuns(): number {
-    return [...this.#running.values()].filter(({ run }) => run?.stepping).length;
+  #busyCalls(): number {
+    return this.#followings.size + [...this.#running.values()].filter(({ run }) => run?.stepping).length;
   }
 
   #onTask(task: Task): void {
@@ -175,10 +210,22 @@ class EmbeddedExecutor implements Executor {
     if (task.wakeAt - this.#store.now() < 2 * SCAN_EVERY) this.#enqueueAt(task.wakeAt, task.id, task.tool);
   }
 
+  /** Takes up what other processes did: answers and cancels for runs that are here, and tasks that are due. */
+  async #catchUp(): Promise<void> {
+    for (const [id, { record }] of [...this.#running]) {
+      if (record?.written === false) continue;
+      const task = await this.#store.read(id);
+      if (task !== undefined && this.#running.has(id)) this.#onTask(task);
+    }
+    await this.#scan();
+  }
+
   async #scan(): Promise<void> {
+    this.#again = this.#scanning; // what became due meanwhile may have been missed
     if (this.#scanning || this.#closed) return;
     this.#scanning = true;
     try {
+      await this.#releaseHeld();
       const until = this.#store.now();
       for (const { id } of await this.#store.due(this.#scannedUntil - SCAN_OVERLAP, until)) {
         if (this.#running.has(id)) continue;
@@ -191,6 +238,17 @@ class EmbeddedExecutor implements Executor {
     } finally {
       this.#scanning = false;
     }
+    if (this.#again) await this.#scan();
+  }
+
+  /** Once in an owner's life: new code may fit what the code before could not go on with. */
+  async #releaseHeld(): Promise<void> {
+    if (this.#heldReleased) return;
+    const held = await this.#store.held();
+    await Promise.all(
+      held.map((id) => this.#store.change(id, (task) => changed(task, release(task, this.#store.now())))),
+    );
+    this.#heldReleased = true;
   }
 
   #enqueueAt(time: number, id: string, tool: string): void {
@@ -248,10 +306,12 @@ class EmbeddedExecutor implements Executor {
       return setAside(`the task's arguments do not fit tool "${task.tool}" any more: ${issuesText(args.issues)}`);
     if (!tool.replay) {
       if (task.runs > 0) return this.#interrupted(record);
-      await record.write(began, []);
+      if (!this.#closed) await record.write(began, []);
     }
-    // Meanwhile the server may have been closed, or the call written down as a task that queues anew.
+    // Meanwhile the server may have been closed, the call taken back or put into the queue as a task,
+    // or the task may have ended.
     if (this.#closed || this.#running.get(task.id) !== running) return;
+    if (isTerminal(record.task)) return this.#forget(task.id);
     const place = running.place;
     const run = new EmbeddedRun({
       record,

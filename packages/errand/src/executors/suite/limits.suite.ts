@@ -123,9 +123,10 @@ export function limitSuite(openDisk: () => Disk): void {
   describe('a server that was never asked anything', () => {
     it('starts with its first call, and takes up what is due then', async (t) => {
       const bed = await makeBed(openDisk(), t);
-      const { errand } = await bed.server((errand) => errand.tool('work', {}, () => 'done'));
+      const { errand, store } = await bed.server((errand) => errand.tool('work', {}, () => 'done'));
       await errand.start(); // once more does nothing
       expect(() => errand.tool('late', {}, () => 'done')).toThrow(/register tools before the server starts/);
+      store.crash(); // else it would run the calls of both
       const { client } = await bed.server((errand) => {
         errand.tool('work', {}, () => 'again');
         expect(() => errand.tool('work', {}, () => 'twice')).toThrow('tool "work" is there already');

@@ -1,0 +1,61 @@
+import type { Store } from '../store.ts';
+import type { Task } from '../task/task.ts';
+import { coalesce } from './coalesce.ts';
+
+/**
+ * Calls `listener` with later and later states of a task, after they are committed, by this process
+ * or another one; some may be left out, never the last. Returns how to stop.
+ */
+export type Watch = (taskId: string, listener: (task: Task) => void) => () => void;
+
+/** A task that somebody watches. */
+interface Watched {
+  readonly listeners: Set<(task: Task) => void>;
+  /** The version that was told last. */
+  version: number;
+}
+
+/** How many tasks are read before the event loop gets a turn. */
+const BATCH = 100;
+
+export function createWatch(store: Store): Watch {
+  const tasks = new Map<string, Watched>();
+  let stopListening: (() => void) | undefined;
+
+  function tell(task: Task): void {
+    const watched = tasks.get(task.id);
+    // What was read may be told before what was committed before it.
+    if (watched === undefined || watched.version >= task.version) return;
+    watched.version = task.version;
+    for (const listener of [...watched.listeners]) listener(task);
+  }
+
+  /** Other processes do not say what they changed. */
+  async function readAgain(): Promise<void> {
+    let read = 0;
+    for (const id of [...tasks.keys()]) {
+      const task = await store.read(id);
+      if (task !== undefined) tell(task);
+      if (++read % BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
+    }
+  }
+
+  store.subscribe(tell);
+  const onForeignCommit = coalesce(readAgain);
+
+  return (taskId, listener) => {
+    const watched = tasks.get(taskId) ?? { listeners: new Set(), version: 0 };
+    const own = (task: Task): void => listener(task);
+    watched.listeners.add(own);
+    tasks.set(taskId, watched);
+    stopListening ??= store.onForeignCommit(onForeignCommit);
+    return () => {
+      watched.listeners.delete(own);
+      if (watched.listeners.size > 0 || tasks.get(taskId) !== watched) return;
+      tasks.delete(taskId);
+      if (tasks.size > 0) return;
+      stopListening?.();
+      stopListening = undefined;
+    };
+  };
+}
