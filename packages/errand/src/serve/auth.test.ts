@@ -192,7 +192,7 @@ describe('the address', () => {
 
   it('without authentication is refused with what to pass', async () => {
     await expect(serveHttp(exchange, { port: 0, host: '0.0.0.0' })).rejects.toThrow(
-      "pass auth: { mode: 'required', issuer, audience, resource }, or bind 127.0.0.1",
+      "pass auth: { mode: 'required', issuer, resource }, or bind 127.0.0.1",
     );
   });
 

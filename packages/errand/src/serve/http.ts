@@ -68,7 +68,7 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
   const { allowedHosts, allowedOrigins } = options;
   if (!isLoopback(host) && !options.auth && !principal) {
     throw new TypeError(
-      `host ${host} can be reached from other machines, which needs authentication: pass auth: { mode: 'required', issuer, audience, resource }, or bind 127.0.0.1`,
+      `host ${host} can be reached from other machines, which needs authentication: pass auth: { mode: 'required', issuer, resource }, or bind 127.0.0.1`,
     );
   }
   if (options.auth && options.auth.resource === undefined && ['0.0.0.0', '::', '[::]'].includes(host)) {

@@ -11,7 +11,7 @@ export interface AuthMode {
   /** Scopes that every token must grant; else 403. */
   readonly scopes?: readonly string[];
   /**
-   * The URL by which clients reach the endpoint, as metadata names it. Default: the URL it is served at. Needed behind a
+   * The URL by which clients reach the endpoint, as metadata and tokens name it. Default: the URL it is served at. Needed behind a
    * proxy, and where the address that is bound stands for all addresses.
    */
   readonly resource?: string;
@@ -55,9 +55,9 @@ export function createAuth(options: AuthOptions, endpoint: () => string): Auth {
   if (mode !== 'required' && mode !== 'optional') throw new TypeError("auth.mode must be 'required' or 'optional'");
   if (options.resource !== undefined && !URL.canParse(options.resource))
     throw new TypeError(`auth.resource is the URL of the endpoint; ${JSON.stringify(options.resource)} is none`);
-  const verify = 'verify' in options ? options.verify : createJwtVerifier(options);
-  const servers = 'verify' in options ? (options.authorizationServers ?? []) : [options.issuer];
   const resource = () => options.resource ?? endpoint();
+  const verify = 'verify' in options ? options.verify : createJwtVerifier(options, resource);
+  const servers = 'verify' in options ? (options.authorizationServers ?? []) : [options.issuer];
 
   function metadata(): JsonObject {
     return {

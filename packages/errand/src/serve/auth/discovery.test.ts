@@ -41,7 +41,7 @@ test.each([
 
 test('many callers at once are one search, and a search that failed is made anew', async () => {
   const from = await issuer();
-  const verify = createJwtVerifier({ issuer: from.url, audience: AUDIENCE });
+  const verify = createJwtVerifier({ issuer: from.url }, () => AUDIENCE);
   const token = await from.token();
   await from.goAway();
   const tries = () => Promise.allSettled(Array.from({ length: 5 }, async () => verify(token)));

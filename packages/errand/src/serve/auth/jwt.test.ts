@@ -8,7 +8,7 @@ import { createJwtVerifier, type JwtOptions } from './jwt.ts';
 const base64url = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url');
 
 function verifierOf({ url, keys }: Issuer, options: Partial<JwtOptions> = {}) {
-  return createJwtVerifier({ issuer: url, audience: AUDIENCE, jwks: { keys }, ...options });
+  return createJwtVerifier({ issuer: url, jwks: { keys }, ...options }, () => AUDIENCE);
 }
 
 /** For how long jose does not ask for keys again, in ms. */
@@ -41,6 +41,7 @@ describe('a token', () => {
     const token = await from.token({ client_id: undefined, azp: 'web', scp: ['a', 'b'], aud: ['x', AUDIENCE] });
     expect(await verifierOf(from)(token)).toMatchObject({ principal: { client: 'web' }, scopes: ['a', 'b'] });
     expect(await verifierOf(from, { audience: ['y', 'x'] })(token)).toBeDefined();
+    expect(await verifierOf(from, { audience: 'y' })(token)).toBeUndefined();
   });
 
   const seconds = () => Math.floor(Date.now() / 1000);
@@ -197,7 +198,7 @@ describe('the keys', () => {
   it.each(['named', 'found'])('that were %s are known still while the issuer is away', async (how) => {
     const from = await issuer();
     const keys = how === 'named' ? { jwks: from.keysUrl } : {};
-    const verify = createJwtVerifier({ issuer: from.url, audience: AUDIENCE, ...keys });
+    const verify = createJwtVerifier({ issuer: from.url, ...keys }, () => AUDIENCE);
     expect(await verify(await from.token())).toBeDefined();
     await from.goAway();
     laterBy(COOLDOWN);
@@ -208,7 +209,7 @@ describe('the keys', () => {
 });
 
 describe('options', () => {
-  const good: JwtOptions = { issuer: 'https://issuer.example', audience: AUDIENCE };
+  const good: JwtOptions = { issuer: 'https://issuer.example' };
 
   it.each<[string, Partial<Record<keyof JwtOptions, unknown>>, RegExp]>([
     ['an issuer that is no URL', { issuer: 'issuer.example' }, /auth\.issuer/],
@@ -218,16 +219,16 @@ describe('options', () => {
       { issuer: 'http://issuer.example' },
       /auth\.issuer is an https URL/,
     ],
-    ['no audience', { audience: undefined }, /auth\.audience/],
-    ['an empty audience', { audience: [] }, /auth\.audience/],
+    ['an empty audience', { audience: '' }, /auth\.audience/],
+    ['no audience', { audience: [] }, /auth\.audience/],
     ['keys that others could change', { jwks: 'http://issuer.example/keys' }, /auth\.jwks is an https URL/],
     ['keys by a URL that is none', { jwks: '/keys' }, /auth\.jwks is an https URL/],
   ])('with %s are refused at once', (_, options, message) => {
-    expect(() => createJwtVerifier({ ...good, ...options } as JwtOptions)).toThrow(message);
+    expect(() => createJwtVerifier({ ...good, ...options } as JwtOptions, () => AUDIENCE)).toThrow(message);
   });
 
   it('that make sense ask nobody before there is a token', () => {
     for (const jwks of [{}, { jwks: 'https://issuer.example/keys' }, { jwks: 'http://localhost:1/keys' }])
-      expect(() => createJwtVerifier({ ...good, ...jwks })).not.toThrow();
+      expect(() => createJwtVerifier({ ...good, ...jwks }, () => AUDIENCE)).not.toThrow();
   });
 });

@@ -15,8 +15,8 @@ import { discoverKeysUrl, secureUrl } from './discovery.ts';
 export interface JwtOptions {
   /** The issuer, exactly as tokens name it (`iss`). */
   readonly issuer: string;
-  /** The audience that a token must name (`aud`): usually the URL of the endpoint. */
-  readonly audience: string | readonly string[];
+  /** The audience that a token must name (`aud`), one of them where there are several. Default: the URL of the endpoint. */
+  readonly audience?: string | readonly string[];
   /** The issuer's keys: the URL of its JWKS, or the key set. Default: found through the issuer's metadata. */
   readonly jwks?: string | JSONWebKeySet;
   /** Signature algorithms that are accepted. Default: the asymmetric ones of JWS. */
@@ -47,26 +47,25 @@ const CLOCK_TOLERANCE = 5;
 const AWAY = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID'];
 
 /**
- * Checks JWTs. The verifier resolves with `undefined` for a bad token, and rejects where the keys cannot be had. Throws
+ * Checks JWTs for the endpoint of which `resource` gives the URL. The verifier resolves with `undefined` for a bad token, and rejects where the keys cannot be had. Throws
  * `TypeError` for options that make no sense.
  */
-export function createJwtVerifier(options: JwtOptions): TokenVerifier {
+export function createJwtVerifier(options: JwtOptions, resource: () => string): TokenVerifier {
   const { issuer, audience, algorithms = ASYMMETRIC, tenantClaim } = options;
   if (!URL.canParse(issuer))
     throw new TypeError(`auth.issuer is the URL of the authorization server; ${JSON.stringify(issuer)} is none`);
-  if (audience === undefined || audience.length === 0)
-    throw new TypeError('auth.audience says for whom a token must be: usually the URL of the endpoint');
+  // To jose no audience means any.
+  if (audience?.length === 0) throw new TypeError('auth.audience says for whom a token must be, which is not nobody');
   const keys = keysOf(options);
   const rules = {
     issuer,
-    audience: [audience].flat(),
     algorithms: [...algorithms],
     clockTolerance: CLOCK_TOLERANCE,
     requiredClaims: ['exp'],
   };
   return async (token) => {
     try {
-      const { payload } = await jwtVerify(token, keys, rules);
+      const { payload } = await jwtVerify(token, keys, { ...rules, audience: [audience ?? resource()].flat() });
       const principal = principalOf(payload, issuer, tenantClaim);
       return principal && { principal, scopes: scopesOf(payload) };
     } catch (error) {
