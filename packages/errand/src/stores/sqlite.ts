@@ -111,6 +111,7 @@ class SqliteStore implements Store {
       const next = changed(stored.task, change);
       if (next === undefined) return { value: stored.task };
       const entries = change?.entries ?? [];
+      connection.recent.forget(id);
       assertNext(entries, stored.entries);
       if (!tasks.update(place!, next, stored.entries + entries.length)) throw new Error(`${id} changed meanwhile`);
       journal.append(place!.row, entries);
@@ -122,15 +123,20 @@ class SqliteStore implements Store {
   expire(now: number, limit: number): Promise<number> {
     return this.#write((connection) => {
       const value = connection.tasks.expire(now, limit);
+      connection.recent.forgetAll();
       connection.shrink();
       return { value };
     });
   }
 
   async read(id: string): Promise<Task | undefined> {
-    return this.#use(({ ids, tasks }) => {
+    return this.#use(({ ids, tasks, recent }) => {
+      const known = recent.get(id);
+      if (known !== undefined) return known.task;
       const place = ids.unseal(id);
-      return place && tasks.read(id, place)?.task;
+      const stored = place && tasks.read(id, place);
+      if (stored !== undefined) recent.keep(id, stored);
+      return stored?.task;
     });
   }
 

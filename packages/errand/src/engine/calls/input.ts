@@ -50,7 +50,7 @@ async function wait(run: Run, call: Call, { key, request }: Question): Promise<v
 function outcomeOf(run: Run, key: string, until: number | null): CallOutcome | undefined {
   const input = Object.hasOwn(run.task.inputs, key) ? run.task.inputs[key]! : undefined;
   if (input === undefined || input.state === 'open') return undefined;
-  if (input.state === 'answered') return { value: input.response! };
+  if (input.state === 'answered') return { value: structuredClone(input.response!) };
   return until !== null && run.now() >= until
     ? { failure: { name: 'InputTimeout', message: `nobody answered the question "${key}" in time` } }
     : { failure: { name: 'InputWithdrawn', message: `the question "${key}" was withdrawn` } };

@@ -4,6 +4,7 @@ import { logReader, type LogState } from './checkpoints.ts';
 import { Ids } from './ids.ts';
 import { journalTable, type JournalTable } from './journal.ts';
 import { assertReadable, migrate } from './migrations.ts';
+import { RecentTasks } from './recent.ts';
 import { taskTable, type TaskTable } from './tasks.ts';
 import { isBusy, troubleWith } from './trouble.ts';
 
@@ -21,6 +22,7 @@ export class Connection {
   readonly ids: Ids;
   readonly tasks: TaskTable;
   readonly journal: JournalTable;
+  readonly recent: RecentTasks;
   readonly log: () => LogState;
   readonly #begin: Database.Statement;
   readonly #commit: Database.Statement;
@@ -40,6 +42,7 @@ export class Connection {
     this.ids = new Ids(db);
     this.tasks = taskTable(db);
     this.journal = journalTable(db);
+    this.recent = new RecentTasks(db);
     this.log = logReader(db);
     this.#begin = db.prepare('BEGIN IMMEDIATE');
     this.#commit = db.prepare('COMMIT');

@@ -4,10 +4,11 @@ import type { Input, InputCapabilities } from '../../task/input.ts';
 import type { Progress, Task, TaskOutcome, TaskStatus } from '../../task/task.ts';
 import { isSameNonce, type Place } from './ids.ts';
 
-/** A task as it stands in the file, and how long its journal is. */
+/** A task as it stands in the file, how long its journal is, and how many characters its texts take. */
 export interface StoredTask {
   readonly task: Task;
   readonly entries: number;
+  readonly length: number;
 }
 
 /** Where a due task is, and since when it is due. */
@@ -44,7 +45,7 @@ export function taskTable(db: Database) {
     read(id: string, { row, nonce }: Place): StoredTask | undefined {
       const found = select.get(row);
       return found !== undefined && isSameNonce(found[0], nonce)
-        ? { task: taskOf(id, found), entries: found[1] }
+        ? { task: taskOf(id, found), entries: found[1], length: lengthOf(found) }
         : undefined;
     },
     has({ row, nonce }: Place): boolean {
@@ -75,6 +76,10 @@ export function taskTable(db: Database) {
     overdue: (now: number, limit: number): Place[] => overdue.all(now, limit),
     live: (principal: string): number => live.get(principal)!,
   };
+}
+
+function lengthOf(row: TaskRow): number {
+  return row.reduce<number>((sum, value) => (typeof value === 'string' ? sum + value.length : sum), 0);
 }
 
 /** What a change may write, in the order of `stateOf`. */
