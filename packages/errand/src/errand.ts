@@ -10,6 +10,7 @@ import { createRequestStates } from './engine/request-state.ts';
 import type { Handler, ToolOptions } from './engine/tool.ts';
 import { createWatch } from './engine/watching.ts';
 import { embedded } from './executors/embedded.ts';
+import { ErrandError } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import { limitsOf, type Limits } from './limits.ts';
 import { createSeal, type Seal } from './seal.ts';
@@ -131,7 +132,7 @@ export function createErrand(options: ErrandOptions): Errand {
   const answerFetch = fetchFace(front);
 
   function start(): Promise<void> {
-    if (closing) throw new Error('the server was closed; make a new one');
+    if (closing) throw new ErrandError('draining', 'The server is shutting down');
     // What kept it from starting may be over by the next request.
     return (starting ??= open().catch((error: unknown) => {
       starting = undefined;
