@@ -1,0 +1,119 @@
+/** A change to the sources that makes Errand lose or repeat something: what the suite must notice. */
+export interface Fault {
+  readonly name: string;
+  readonly what: string;
+  /** `file` is within `src`; the first occurrence of `find` becomes `put`. */
+  readonly edits: readonly { readonly file: string; readonly find: string; readonly put: string }[];
+  /** The kind of work in which it shows. */
+  readonly cast: string;
+}
+
+export const FAULTS: readonly Fault[] = [
+  {
+    name: 'late-commit',
+    what: 'the store answers before it commits',
+    edits: [
+      {
+        file: 'stores/sqlite/connection.ts',
+        find: 'this.#begin.run();',
+        put: 'if (!this.db.inTransaction) this.#begin.run();',
+      },
+      {
+        file: 'stores/sqlite/connection.ts',
+        find: 'this.#commit.run();',
+        put: 'setTimeout(() => { if (this.db.inTransaction) this.#commit.run(); }, 15);',
+      },
+    ],
+    cast: 'signature',
+  },
+  {
+    name: 'early-answer',
+    what: 'an answer is acknowledged before it is kept',
+    edits: [
+      {
+        file: 'engine/commands.ts',
+        find: 'const task = await store.change(taskId, (current) => {\n        const next = answer(',
+        put: 'const task = await store.read(taskId); void store.change(taskId, (current) => {\n        const next = answer(',
+      },
+    ],
+    cast: 'signature',
+  },
+  {
+    name: 'early-cancel',
+    what: 'a cancel is acknowledged before it is kept',
+    edits: [
+      {
+        file: 'engine/commands.ts',
+        find: 'const task = await store.change(taskId, (current) => {\n        const next = cancel(',
+        put: 'const task = await store.read(taskId); void store.change(taskId, (current) => {\n        const next = cancel(',
+      },
+    ],
+    cast: 'unwanted',
+  },
+  {
+    name: 'early-task',
+    what: 'a task is acknowledged before it is kept',
+    edits: [
+      {
+        file: 'engine/calling.ts',
+        find: 'task: await store.create(task) }',
+        put: 'task: (void store.create(task), task) }',
+      },
+    ],
+    cast: 'press',
+  },
+  {
+    name: 'early-end',
+    what: 'a handler is given what a step came to before that is kept',
+    edits: [
+      {
+        file: 'engine/journal.ts',
+        find: 'await this.#host.flush();\n    this.#ends.push(end);\n    this.#pump();',
+        put: 'this.#ends.push(end);\n    this.#pump();\n    await this.#host.flush();',
+      },
+    ],
+    cast: 'press',
+  },
+  {
+    name: 'no-begin',
+    what: 'an atMostOnce step does not keep its begin before its effect',
+    edits: [{ file: 'engine/calls/step.ts', find: 'await run.write((task) => task);', put: '' }],
+    cast: 'till',
+  },
+  {
+    name: 'late-values',
+    what: 'an effect may use a uuid that a crash forgets',
+    edits: [
+      {
+        file: 'engine/calls/step.ts',
+        find: 'else if (run.journal.holdsUnwrittenValues)',
+        put: 'else if (run.signal.aborted)',
+      },
+    ],
+    cast: 'nap',
+  },
+  {
+    name: 'no-count',
+    what: 'a tool that must not be run again is run again',
+    edits: [
+      {
+        file: 'executors/embedded.ts',
+        find: 'if (task.runs > 0) return this.#interrupted(record);',
+        put: '',
+      },
+    ],
+    cast: 'fragile',
+  },
+  {
+    name: 'lost-entries',
+    what: 'the end of a step is not written to the journal in the file',
+    edits: [
+      {
+        file: 'stores/sqlite/journal.ts',
+        find: 'for (const entry of entries) insert.run',
+        put: "for (const entry of entries) if (entry.type === 'begin') insert.run",
+      },
+    ],
+    cast: 'press',
+  },
+];

@@ -1,0 +1,52 @@
+import type { Moment, Point } from './doom.ts';
+import type { Write } from './ledger.ts';
+import type { Scenario } from './scenario.ts';
+import { Trial, type TrialReport } from './trial.ts';
+
+export interface Cast {
+  readonly name: string;
+  readonly scenarios: readonly Scenario[];
+}
+
+/** A write of an unkilled run. */
+export interface Place extends Pick<Point, 'number' | 'sweep'> {
+  readonly cast: Cast;
+  readonly what: string;
+}
+
+export interface PointReport extends TrialReport {
+  /** Whether the server came to the point. */
+  readonly reached: boolean;
+}
+
+/** Runs a cast without a kill, and gives the writes that it came to. */
+export async function rehearse(program: string, cast: Cast): Promise<TrialReport & { readonly places: Place[] }> {
+  const trial = new Trial(program, { watched: true });
+  for (const scenario of cast.scenarios) trial.call(scenario);
+  await trial.site.start().up;
+  await trial.ended();
+  const report = await trial.close(false);
+  const writes = report.ledger.filter((line): line is Write => line.type === 'write');
+  // Only where something expires do sweeps write; there the idle ones are killed at, too.
+  const sweeps = cast.scenarios.some(({ outlives }) => outlives);
+  return {
+    ...report,
+    places: writes
+      .filter(({ sweep }) => sweeps || !sweep)
+      .map(({ number, sweep, what }) => ({ cast, number, sweep, what })),
+  };
+}
+
+/** Runs a cast on a server that dies at a write, and on another one after that. */
+export async function killAt(program: string, { cast, number, sweep }: Place, moment: Moment): Promise<PointReport> {
+  const trial = new Trial(program, { watched: true });
+  for (const scenario of cast.scenarios) trial.call(scenario);
+  const first = trial.site.start({ number, sweep, moment });
+  const reached = await Promise.race([first.over.then(() => true), trial.ended().then(() => false)]);
+  if (reached) {
+    await trial.bury();
+    await trial.site.start().up;
+    await trial.ended();
+  }
+  return { ...(await trial.close(reached)), reached };
+}
