@@ -53,8 +53,11 @@ export interface Store {
 
   /** Keeps a new task under an id of `newId`, with the journal it already has. Rejects where the id is taken. */
   create(task: Task, entries?: readonly JournalEntry[]): Promise<Task>;
-  /** The committed state of a task, or `undefined` where there is none of that id. */
-  read(id: string): Promise<Task | undefined>;
+  /**
+   * The committed state of a task, or `undefined` where there is none of that id. With an `owner`, the key of a
+   * principal, tasks of others are not there either, and cost no more time to miss.
+   */
+  read(id: string, owner?: string): Promise<Task | undefined>;
   /** Changes a task. Resolves with its state after the commit, or `undefined` where there is none. */
   change(id: string, decide: Decide): Promise<Task | undefined>;
   /** A task's journal in order. */

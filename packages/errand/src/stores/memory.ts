@@ -95,10 +95,10 @@ class MemoryStore implements Store {
     });
   }
 
-  async read(id: string): Promise<Task | undefined> {
+  async read(id: string, owner?: string): Promise<Task | undefined> {
     this.#assertOpen();
     const kept = this.#tasks.get(id);
-    return kept && taskOf(kept);
+    return kept && (owner === undefined || owner === kept.facts.principal) ? taskOf(kept) : undefined;
   }
 
   async journal(id: string): Promise<JournalEntry[]> {

@@ -67,7 +67,7 @@ export function breakable(store: Store): Breakable {
     create: (task, entries) => write(() => store.create(task, entries)),
     change: (id, decide) => write(() => store.change(id, decide)),
     expire: (now, limit) => alive(() => store.expire(now, limit)),
-    read: (id) => alive(() => store.read(id)),
+    read: (id, owner) => alive(() => store.read(id, owner)),
     journal: (id) => alive(() => store.journal(id)),
     due: (after, until) => alive(() => store.due(after, until)),
     held: () => alive(() => store.held()),

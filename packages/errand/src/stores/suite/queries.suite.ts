@@ -54,6 +54,16 @@ export function queries(subject: Subject): void {
       expect(await store.overdue(300, 2)).toEqual([first.id, second.id]);
     });
 
+    test('read: for an owner, tasks of others are not there, whether they were read before or not', async () => {
+      const mine = JSON.stringify(['issuer', null, 'me', null]);
+      const task = await store.create({ ...newTask(store), principal: mine });
+      for (let times = 0; times < 2; times++) {
+        expect(await store.read(task.id, 'anonymous')).toBeUndefined();
+        expect(await store.read(task.id, mine)).toEqual(task);
+        expect(await store.read(task.id)).toEqual(task);
+      }
+    });
+
     test('live: counts the tasks of one principal that have not ended', async () => {
       const mine = JSON.stringify(['issuer', null, 'me', null]);
       const task = await store.create({ ...newTask(store), principal: mine });
