@@ -1,13 +1,14 @@
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
-import { describe, expect, test } from 'vitest';
-import type { Errand } from '../../src/errand.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import * as z from 'zod';
+import { createErrand, type Errand } from '../../src/errand.ts';
 import type { JsonObject } from '../../src/json.ts';
 import { sqlite } from '../../src/stores/sqlite.ts';
 import { ANONYMOUS, type Principal } from '../../src/task/principal.ts';
 import { frame, headersOf, TASK_CLIENT } from '../fixtures/frames.ts';
 import { served, temporaryFolder } from '../fixtures/served.ts';
-import { textOf, wireClient } from '../fixtures/wire.ts';
+import { accept, textOf, wireClient } from '../fixtures/wire.ts';
 
 /** The host has authenticated: `x-user` is the subject. Every user comes through the same OAuth client. */
 function principal(request: IncomingMessage): Principal {
@@ -18,8 +19,27 @@ function principal(request: IncomingMessage): Principal {
 
 const as = (user: string) => ({ headers: { 'x-user': user } });
 
+const ANN = JSON.stringify({ kind: 'user', issuer: 'https://issuer.example', subject: 'ann' });
+
+/** Says who called, as it knows it before and after a question. */
+function addQuestion(errand: Errand): void {
+  errand.tool('question', { task: 'always' }, async (_args, task) => {
+    const before = JSON.stringify(task.principal);
+    await task.elicit('go', { message: 'Go?', schema: z.object({ ok: z.boolean() }) });
+    return `1: ${before}, 2: ${JSON.stringify(task.principal)}`;
+  });
+}
+
 function addNote(errand: Errand): void {
   errand.tool('note', { task: 'always' }, (_args, task) => `noted for ${JSON.stringify(task.principal)}`);
+}
+
+/** So large that to read its task takes longer than all else that a request does. */
+const LARGE = 'x'.repeat(3_000_000);
+
+/** An id of the same shape that no task has. */
+function otherId(id: string): string {
+  return (id.startsWith('x') ? 'y' : 'x') + id.slice(1);
 }
 
 /** The body of an answer, byte for byte, with the id of the request fixed and that of the task taken out. */
@@ -37,8 +57,7 @@ describe('CASES Isolation', { timeout: 30_000 }, () => {
     async (method) => {
       const { url } = await served(addNote, { http: { principal } });
       const owned = await wireClient(url, as('ann')).begin('note');
-      // As long as an id that exists, and of the same letters.
-      const unknown = [...owned].reverse().join('');
+      const unknown = otherId(owned);
       const foreign = await bytes(url, 'bob', method, owned);
       expect(foreign).toContain('"code":-32602');
       expect(foreign).toBe(await bytes(url, 'bob', method, unknown));
@@ -49,11 +68,15 @@ describe('CASES Isolation', { timeout: 30_000 }, () => {
     },
   );
 
-  test('1: a foreign id takes about as long as an unknown one', async () => {
-    const { url } = await served(addNote, { http: { principal } });
-    const owned = await wireClient(url, as('ann')).begin('note');
-    const unknown = [...owned].reverse().join('');
+  test('1: a foreign id takes about as long as an unknown one, however large the task', async () => {
+    const { url } = await served((errand) => void errand.tool('large', { task: 'always' }, () => LARGE), {
+      http: { principal },
+    });
+    const owned = await wireClient(url, as('ann')).begin('large');
+    await wireClient(url, as('ann')).ended(owned);
+    const unknown = otherId(owned);
     const times: Record<string, number[]> = { [owned]: [], [unknown]: [] };
+    // Turn and turn about, so that a busy machine slows both; the medians differed by a factor of 20 once.
     for (let round = 0; round < 150; round++) {
       for (const taskId of round % 2 === 0 ? [owned, unknown] : [unknown, owned]) {
         const start = performance.now();
@@ -67,6 +90,27 @@ describe('CASES Isolation', { timeout: 30_000 }, () => {
     expect(ratio).toBeLessThan(2);
   });
 
+  test.each(['tasks/get', 'tasks/update', 'tasks/cancel'])(
+    '1: %s makes of a foreign id as much work as of an unknown one',
+    async (method) => {
+      const { url } = await served((errand) => void errand.tool('large', { task: 'always' }, () => LARGE), {
+        http: { principal },
+      });
+      const owned = await wireClient(url, as('ann')).begin('large');
+      await wireClient(url, as('ann')).ended(owned);
+      // The work that grows with a task is to parse it, which can be counted and needs no clock.
+      const parsed = async (user: string, taskId: string) => {
+        const parse = vi.spyOn(JSON, 'parse');
+        await bytes(url, user, method, taskId);
+        const lengths = parse.mock.calls.map(([text]) => text.length);
+        parse.mockRestore();
+        return lengths;
+      };
+      expect(await parsed('bob', owned)).toEqual(await parsed('bob', otherId(owned)));
+      expect(Math.max(...(await parsed('ann', owned)))).toBeGreaterThan(LARGE.length);
+    },
+  );
+
   test('2: the same principal reads its task on a new connection and after a restart', async () => {
     const server = await served(addNote, { http: { principal } });
     const taskId = await wireClient(server.url, as('ann')).begin('note');
@@ -74,6 +118,35 @@ describe('CASES Isolation', { timeout: 30_000 }, () => {
     expect(textOf(before)).toContain('"subject":"ann"');
     await server.restart();
     expect(await wireClient(server.url, as('ann')).get(taskId)).toEqual(before);
+  });
+
+  test('6: a handler sees who submitted the call, also in a run after a restart', async () => {
+    const server = await served(addQuestion, { http: { principal } });
+    const ann = wireClient(server.url, as('ann'));
+    const taskId = await ann.begin('question');
+    await ann.asked(taskId, 'go');
+    await server.restart();
+    await ann.update(taskId, { go: accept({ ok: true }) });
+    expect(textOf(await ann.ended(taskId))).toBe(`1: ${ANN}, 2: ${ANN}`);
+  });
+
+  test.each([
+    ['a task', { task: 'always' }],
+    ['a quick call', { task: 'auto', patience: '5s' }],
+  ] as const)('6: a handler of %s that runs in another process sees who submitted it', async (_, options) => {
+    const file = path.join(await temporaryFolder(), 'tasks.db');
+    const start = async (name: string) => {
+      const errand = createErrand({ name, version: '1.0.0', store: sqlite(file) });
+      errand.tool('who', options, (_args, task) => `${name}: ${JSON.stringify(task.principal)}`);
+      onTestFinished(() => errand.close());
+      return (await errand.serve({ port: 0, principal })).url;
+    };
+    // The first one owns the tasks and runs all handlers; the second takes the call.
+    await start('owner');
+    const ann = wireClient(await start('front'), as('ann'));
+    const called = await ann.call('who');
+    const result = called['resultType'] === 'task' ? await ann.ended(called['taskId'] as string) : called;
+    expect(textOf(result)).toBe(`owner: ${ANN}`);
   });
 
   test('5: 100,000 task ids carry at least 122 random bits each, in no order and without a repeat', async () => {
