@@ -15,6 +15,7 @@ export class RecentTasks {
   readonly #dataVersion: () => number;
   readonly #tasks = new Map<string, StoredTask>();
   #version: number;
+  #checked = false;
 
   constructor(db: Database) {
     const statement = db.prepare<[], number>('PRAGMA data_version').pluck();
@@ -23,12 +24,21 @@ export class RecentTasks {
   }
 
   get(id: string): StoredTask | undefined {
-    const version = this.#dataVersion();
-    if (version !== this.#version) {
-      this.#version = version;
-      this.#tasks.clear();
-    }
+    if (!this.#checked) this.#check();
     return this.#tasks.get(id);
+  }
+
+  /**
+   * Once in an iteration of the event loop: whatever is asked in it was on its way before it began,
+   * so nobody can have heard of a later commit.
+   */
+  #check(): void {
+    this.#checked = true;
+    setImmediate(() => (this.#checked = false));
+    const version = this.#dataVersion();
+    if (version === this.#version) return;
+    this.#version = version;
+    this.#tasks.clear();
   }
 
   keep(id: string, stored: StoredTask): void {
