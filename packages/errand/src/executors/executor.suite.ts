@@ -1,6 +1,7 @@
 import { describe } from 'vitest';
 import type { Disk } from './suite/bed.suite.ts';
 import { callSuite } from './suite/calls.suite.ts';
+import { chaosSuite } from './suite/chaos.suite.ts';
 import { endingSuite } from './suite/ending.suite.ts';
 import { inputSuite } from './suite/inputs.suite.ts';
 import { limitSuite } from './suite/limits.suite.ts';
@@ -22,5 +23,6 @@ export function executorSuite(name: string, openDisk: () => Disk): void {
     callSuite(openDisk);
     roundSuite(openDisk);
     limitSuite(openDisk);
+    chaosSuite(openDisk);
   });
 }

@@ -61,6 +61,8 @@ export async function makeBed(disk: Disk, { onTestFinished }: TestContext): Prom
       ahead += ms;
     },
     async server(define, options) {
+      // What a server had under way when it died is on disk, or never will be, when the next one starts.
+      for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setImmediate(resolve));
       const store = breakable(await open());
       const errand = createErrand({ name: 'bed', version: '1.0.0', log: SILENT, ...options, store });
       define(errand);
