@@ -1,4 +1,4 @@
-import { describe } from 'vitest';
+import { describe, vi } from 'vitest';
 import type { Disk } from './suite/bed.suite.ts';
 import { callSuite } from './suite/calls.suite.ts';
 import { chaosSuite } from './suite/chaos.suite.ts';
@@ -10,6 +10,9 @@ import { questionSuite } from './suite/questions.suite.ts';
 import { recoverySuite } from './suite/recovery.suite.ts';
 import { roundSuite } from './suite/rounds.suite.ts';
 import { stepSuite } from './suite/steps.suite.ts';
+
+// Most of these tests wait most of the time.
+vi.setConfig({ maxConcurrency: 16 });
 
 /** What every executor must do, over what is kept where `openDisk` says. Each test opens a disk of its own. */
 export function executorSuite(name: string, openDisk: () => Disk): void {
