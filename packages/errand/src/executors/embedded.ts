@@ -183,9 +183,10 @@ class EmbeddedExecutor implements Executor {
     this.#closed = true;
     const deadline = Date.now() + graceMs;
     while (this.#busyCalls() > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
-    for (const { run, place, takeBack } of [...this.#running.values()]) {
+    for (const { run, record, place, takeBack } of [...this.#running.values()]) {
       takeBack?.(draining());
       run?.stop();
+      record?.close();
       place.leave();
     }
     this.#running.clear();

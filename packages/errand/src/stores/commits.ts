@@ -91,11 +91,13 @@ export class Commits {
   }
 
   #putOff(commands: readonly Pending[], why: CommitHeldUp): void {
-    const since = performance.now() - PATIENCE;
-    const isPatient = (command: Pending): boolean => command.since > since;
-    this.#waiting = [...commands.filter(isPatient), ...this.#waiting];
-    if (this.#waiting.length > 0) setTimeout(() => this.#flush(), TRY_AGAIN_AFTER);
-    for (const command of commands) if (!isPatient(command)) command.reject(storeAway(why.cause));
+    if (performance.now() - commands[0]!.since < PATIENCE) {
+      this.#waiting = [...commands, ...this.#waiting];
+      setTimeout(() => this.#flush(), TRY_AGAIN_AFTER);
+      return;
+    }
+    // Also those that came later: they may build on the first one.
+    for (const command of commands) command.reject(storeAway(why.cause));
   }
 
   #tell(tasks: Iterable<Task>): void {

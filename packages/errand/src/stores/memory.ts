@@ -136,7 +136,8 @@ class MemoryStore implements Store {
 
   own(listener: () => void): () => void {
     this.#assertOpen();
-    return this.#turns.take(listener);
+    const giveUp = this.#turns.take(listener);
+    return () => void this.#commits.drained().then(giveUp);
   }
 
   /** No other process has these tasks. */

@@ -172,7 +172,10 @@ class SqliteStore implements Store {
 
   own(listener: () => void): () => void {
     this.#assertOpen();
-    if (this.#file === IN_MEMORY) return this.#turns.take(listener);
+    if (this.#file === IN_MEMORY) {
+      const giveUp = this.#turns.take(listener);
+      return () => void this.#commits.drained().then(giveUp);
+    }
     let beats: NodeJS.Timeout | undefined;
     const begin = (): void => {
       beats = setInterval(() => this.#tellLead(), BEAT).unref();

@@ -1,7 +1,14 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { LeaseLost } from '../../engine/failures.ts';
+import { ErrandError } from '../../errors.ts';
 import type { Store } from '../../store.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task } from '../../task/task.ts';
+
+/** How soon a write is tried again, in ms. */
+const TRY_AGAIN_AFTER = 1000;
+
+type Transition = (task: Task, now: number) => Task;
 
 /**
  * The task of a run, as the run may write it. Until it is persisted everything stays in memory,
@@ -16,6 +23,9 @@ export class TaskRecord {
   #task: Task;
   #written: boolean;
   #held: JournalEntry[] = [];
+  /** Settles when nothing waits for the store any more. */
+  #waiting: Promise<void> | undefined;
+  #closed = false;
 
   /** The record of a task on disk; with `attempt`, of one that is not there yet. */
   constructor(
@@ -54,14 +64,67 @@ export class TaskRecord {
     return () => this.#listeners.delete(listener);
   }
 
-  /** Commits a transition and entries together. Rejects with `LeaseLost` where the task is no longer this run's. */
-  async write(transition: (task: Task, now: number) => Task, entries: readonly JournalEntry[]): Promise<Task> {
+  /**
+   * Commits a transition and entries together, as soon as the store can be reached. Rejects with
+   * `LeaseLost` where the task is no longer this run's.
+   */
+  async write(transition: Transition, entries: readonly JournalEntry[]): Promise<Task> {
     if (!this.#written) {
       // The handler has the values of these entries too, and may change them before they are written.
       this.#held.push(...structuredClone(entries));
       this.#set(transition(this.#task, this.now()));
       return this.#task;
     }
+    // What waits for the store comes first, so that the journal keeps its order.
+    if (this.#waiting !== undefined) return this.#insist(transition, entries, 0);
+    try {
+      return await this.#change(transition, entries);
+    } catch (error) {
+      if (!isStoreAway(error)) throw error;
+      return this.#insist(transition, entries, TRY_AGAIN_AFTER);
+    }
+  }
+
+  /**
+   * Writes when the store is back: the run has had its effects, and to run it again would repeat
+   * them. Waits `wait` ms before the first try.
+   */
+  #insist(transition: Transition, entries: readonly JournalEntry[], wait: number): Promise<Task> {
+    const insist = async (): Promise<Task> => {
+      for (let pause = wait; ; pause = TRY_AGAIN_AFTER) {
+        if (pause > 0) await delay(pause, undefined, { ref: false });
+        if (this.#closed) throw new LeaseLost();
+        try {
+          return (await this.#kept(entries)) ?? (await this.#change(transition, entries));
+        } catch (error) {
+          if (!isStoreAway(error)) throw error;
+        }
+      }
+    };
+    const turn = (this.#waiting ?? Promise.resolve()).then(insist);
+    const over = turn.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#waiting = over;
+    void over.then(() => {
+      if (this.#waiting === over) this.#waiting = undefined;
+    });
+    return turn;
+  }
+
+  /** The task, where the entries are in its journal: a commit may be on disk though the disk said that it failed. */
+  async #kept(entries: readonly JournalEntry[]): Promise<Task | undefined> {
+    const first = entries[0];
+    if (first === undefined) return undefined;
+    const { length } = await this.#store.journal(this.#task.id);
+    if (length <= first.seq) return undefined;
+    const task = await this.#store.read(this.#task.id);
+    if (task !== undefined) this.observe(task);
+    return task;
+  }
+
+  async #change(transition: Transition, entries: readonly JournalEntry[]): Promise<Task> {
     let lost = false;
     const task = await this.#store.change(this.#task.id, (current) => {
       lost = current.epoch !== this.#epoch || isTerminal(current);
@@ -84,6 +147,7 @@ export class TaskRecord {
   }
 
   close(): void {
+    this.#closed = true;
     this.#listeners.clear();
   }
 
@@ -92,4 +156,8 @@ export class TaskRecord {
     this.#task = task;
     for (const listener of [...this.#listeners]) listener(task);
   }
+}
+
+function isStoreAway(error: unknown): boolean {
+  return error instanceof ErrandError && error.kind === 'storeAway';
 }

@@ -47,8 +47,9 @@ export function breakable(store: Store): Breakable {
       throw new ErrandError('storeAway', 'The task store is out of reach; try again');
     }
     if (last?.write === writes) {
+      const made = last.when === 'before' ? forever() : work();
       crash();
-      return last.when === 'before' ? forever() : work().then(forever);
+      return made.then(forever);
     }
     if (latency > 0) await new Promise((resolve) => setTimeout(resolve, latency));
     return alive(work);

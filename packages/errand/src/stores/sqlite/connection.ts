@@ -155,8 +155,11 @@ function openFile(file: string): Database.Database {
 /** Finds out at the start, and not at the first call, that a file is for reading only. */
 function assertWritable(db: Database.Database): void {
   try {
-    db.exec('BEGIN IMMEDIATE; ROLLBACK');
+    // SQLite tells at the first change only; this one is never kept.
+    db.exec("BEGIN IMMEDIATE; UPDATE meta SET value = value WHERE name = 'clock'; ROLLBACK");
   } catch (thrown) {
     if (!isBusy(thrown)) throw thrown; // who writes now will be done some time
+  } finally {
+    if (db.inTransaction) db.exec('ROLLBACK');
   }
 }
