@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { bundleServer } from './bundle.ts';
 import { MOMENTS } from './doom.ts';
+import { FAULTS } from './faults.ts';
 import { killAtRandom, randomFrom } from './moments.ts';
 import { killAt, rehearse, type Place } from './points.ts';
 import { inParallel } from './pool.ts';
@@ -53,4 +54,11 @@ test('a server that is killed at random moments loses nothing and repeats nothin
   const { tally } = await killAtRandom(program, 5, randomFrom(seed));
   expect(tally.wrong, `seed ${seed}`).toEqual([]);
   expect(tally.looked.get('tasks')).toBeGreaterThan(20);
+});
+
+test('each fault that shows that the suite can fail still fits the sources', { timeout: 60_000 }, async () => {
+  for (const fault of FAULTS) {
+    await expect(bundleServer(fault)).resolves.toContain(fault.name);
+    expect(CASTS.map(({ name }) => name)).toContain(fault.cast);
+  }
 });

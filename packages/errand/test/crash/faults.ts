@@ -23,6 +23,12 @@ export const FAULTS: readonly Fault[] = [
         find: 'this.#commit.run();',
         put: 'setTimeout(() => { if (this.db.inTransaction) this.#commit.run(); }, 15);',
       },
+      {
+        // Else the open transaction is noticed at once, without a kill.
+        file: 'stores/sqlite/ids.ts',
+        find: 'if (this.#db.inTransaction) throw',
+        put: 'if (this.#db === undefined) throw',
+      },
     ],
     cast: 'signature',
   },
@@ -105,15 +111,9 @@ export const FAULTS: readonly Fault[] = [
     cast: 'fragile',
   },
   {
-    name: 'lost-entries',
-    what: 'the end of a step is not written to the journal in the file',
-    edits: [
-      {
-        file: 'stores/sqlite/journal.ts',
-        find: 'for (const entry of entries) insert.run',
-        put: "for (const entry of entries) if (entry.type === 'begin') insert.run",
-      },
-    ],
+    name: 'rerun',
+    what: 'a replay runs also the steps that are on record',
+    edits: [{ file: 'engine/journal.ts', find: 'if (this.#live) start(call);', put: 'start(call);' }],
     cast: 'press',
   },
 ];

@@ -3,10 +3,11 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { bundleServer } from './bundle.ts';
 import { MOMENTS, type Moment } from './doom.ts';
-import { FAULTS, type Fault } from './faults.ts';
+import { FAULTS } from './faults.ts';
 import { killAtRandom, randomFrom } from './moments.ts';
 import { killAt, rehearse, type Cast, type Place } from './points.ts';
 import { inParallel } from './pool.ts';
+import { prove } from './prove.ts';
 import { Report } from './report.ts';
 import { CASTS } from './scenarios.ts';
 import { openSites } from './site.ts';
@@ -47,7 +48,7 @@ const jobs = count('jobs', 2 * availableParallelism());
 const seed = count('seed', Math.floor(Math.random() * 2 ** 32));
 const casts = CASTS.filter(({ name }) => options.only === undefined || name === options.only);
 if (casts.length === 0) fail(`There is no kind of work called ${options.only}.`);
-process.exitCode = options.prove ? await prove() : await crash();
+process.exitCode = options.prove ? await prove(jobs) : await crash();
 
 function readOptions() {
   try {
@@ -131,27 +132,4 @@ async function momentsOf(program: string, kills: number, report: Report): Promis
     const mistakes = trial.tally.wrong.length;
     console.log(`${mistakes === 0 ? ' ' : '✗'} ${done} of ${kills}, ${trial.tasks} calls, ${mistakes} wrong`);
   });
-}
-
-/** Whether the suite notices each fault. Resolves with the exit code. */
-async function prove(): Promise<number> {
-  const unnoticed: Fault[] = [];
-  for (const fault of FAULTS) {
-    const program = await bundleServer(fault);
-    const cast = CASTS.find(({ name }) => name === fault.cast)!;
-    const seen = new Map<string, number>();
-    const { places } = await rehearse(program, cast);
-    const kills = places.flatMap((place) => MOMENTS.map((moment): [Place, Moment] => [place, moment]));
-    await inParallel(jobs, kills, async ([place, moment]) => {
-      const { tally, folder } = await killAt(program, place, moment);
-      for (const { check } of tally.wrong) seen.set(check, (seen.get(check) ?? 0) + 1);
-      void folder;
-    });
-    if (seen.size === 0) unnoticed.push(fault);
-    const by = [...seen].map(([check, times]) => `${check} ${times}`).join(', ');
-    console.log(`${seen.size === 0 ? '✗ not noticed' : '✓ noticed'}  ${fault.name.padEnd(14)} ${fault.what}  (${by})`);
-  }
-  for (const site of openSites) site.remove();
-  console.log(`\n${FAULTS.length - unnoticed.length} of ${FAULTS.length} faults were noticed`);
-  return unnoticed.length === 0 ? 0 : 1;
 }

@@ -1,7 +1,11 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Moment, Point } from './doom.ts';
 import type { Write } from './ledger.ts';
 import type { Scenario } from './scenario.ts';
 import { Trial, type TrialReport } from './trial.ts';
+
+/** How long after its time a task is out of the file, in ms: sweeps come each second. */
+const SWEPT_AFTER = 1200;
 
 export interface Cast {
   readonly name: string;
@@ -24,15 +28,13 @@ export async function rehearse(program: string, cast: Cast): Promise<TrialReport
   const trial = new Trial(program, { watched: true });
   for (const scenario of cast.scenarios) trial.call(scenario);
   await trial.site.start().up;
-  await trial.ended();
+  await ended(trial, cast);
   const report = await trial.close(false);
   const writes = report.ledger.filter((line): line is Write => line.type === 'write');
-  // Only where something expires do sweeps write; there the idle ones are killed at, too.
-  const sweeps = cast.scenarios.some(({ outlives }) => outlives);
   return {
     ...report,
     places: writes
-      .filter(({ sweep }) => sweeps || !sweep)
+      .filter(({ sweep }) => !sweep || expires(cast))
       .map(({ number, sweep, what }) => ({ cast, number, sweep, what })),
   };
 }
@@ -42,11 +44,21 @@ export async function killAt(program: string, { cast, number, sweep }: Place, mo
   const trial = new Trial(program, { watched: true });
   for (const scenario of cast.scenarios) trial.call(scenario);
   const first = trial.site.start({ number, sweep, moment });
-  const reached = await Promise.race([first.over.then(() => true), trial.ended().then(() => false)]);
+  const reached = await Promise.race([first.over.then(() => true), ended(trial, cast).then(() => false)]);
   if (reached) {
     await trial.bury();
     await trial.site.start().up;
-    await trial.ended();
+    await ended(trial, cast);
   }
   return { ...(await trial.close(reached)), reached };
+}
+
+/** Whether sweeps have something to remove; there they are killed at, the idle ones too. */
+function expires(cast: Cast): boolean {
+  return cast.scenarios.some(({ outlives }) => outlives);
+}
+
+async function ended(trial: Trial, cast: Cast): Promise<void> {
+  await trial.ended();
+  if (expires(cast)) await pause(SWEPT_AFTER);
 }

@@ -7,7 +7,7 @@ import { Site, type Remains } from './site.ts';
 import { Tally } from './tally.ts';
 
 /** How long tasks may take to end once nobody is killed any more, in ms. */
-const PATIENCE = 60_000;
+const PATIENCE = 30_000;
 /** Failed attempts and handlers that throw are logged so: the load has both. */
 const WARNING = 40;
 
