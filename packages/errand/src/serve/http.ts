@@ -23,6 +23,7 @@ import {
   parseBody,
 } from './http/gate.ts';
 import type { RequestHead } from './http/gate.ts';
+import { answerRefusals } from './http/refusals.ts';
 import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, toEvent } from './http/sse.ts';
 
 export interface HttpOptions {
@@ -143,9 +144,11 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
   }
 
   const server = createServer(
-    { keepAliveTimeout: KEEP_CONNECTION_MS },
+    // The gate says what is wrong with a missing Host, where Node would refuse it without a word.
+    { keepAliveTimeout: KEEP_CONNECTION_MS, requireHostHeader: false },
     (request, response) => void serve(request, response),
   );
+  answerRefusals(server);
   server.on('connection', (socket) => {
     silent.add(socket);
     socket.once('close', () => silent.delete(socket));

@@ -61,9 +61,10 @@ export function namedGate(
   };
 }
 
-/** Throws -32600 under 403 where the request comes by a name, or from a web page, that is not allowed. */
+/** Throws -32600 under 403 where the request comes by a name, or from a web page, that is not allowed; under 400 where it names none. */
 export function checkSender({ host, origin }: RequestHead, gate: Gate): void {
-  if (gate.hosts && !gate.hosts.has(hostnameOf(host ?? '')))
+  if (host === undefined) throw new RpcError(-32600, 'Invalid request: the Host header is missing', undefined, 400);
+  if (gate.hosts && !gate.hosts.has(hostnameOf(host)))
     throw new RpcError(-32600, 'The Host is not allowed here', undefined, 403);
   if (origin !== undefined && !gate.allowsOrigin(origin))
     throw new RpcError(-32600, 'The Origin is not allowed here', undefined, 403);
