@@ -127,6 +127,18 @@ describe('what is not ours is answered as the SDK answers it', () => {
     }
   });
 
+  // The SDK drops such messages: they were answered by nobody before.
+  it.each([{ notes: true }, { params: { _meta: { 'io.modelcontextprotocol/related-task': 5 } } }])(
+    'a request with members that the SDK does not take: %j',
+    async (more: { params?: JsonObject }) => {
+      const request = { ...frame('r-1', 'prompts/list', more.params ?? {}, TASK_CLIENT), ...(more.params ? {} : more) };
+      const theirs = await oracle(request);
+      expect(theirs).toMatchObject({ status: 400, messages: [{ id: 'r-1', error: { code: -32600 } }] });
+      const ours = await said(await overHttp(backend, request));
+      expect(ours).toMatchObject({ status: 400, messages: [{ id: 'r-1', error: { code: -32600 } }] });
+    },
+  );
+
   it('a call with the header that it needs', async () => {
     const request = frame(1, ...call('file', { region: 'west' }), TASK_CLIENT);
     const headers = { 'mcp-param-region': 'west' };

@@ -38,7 +38,7 @@ export function sdkBackend(makeServer: () => SdkServer): SdkBackend {
   const host = () => (hosted ??= new Hosted(makeServer() as McpServer, changes, () => (hosted = undefined)));
 
   return {
-    start: async () => host().ready(),
+    start: async () => void (await host().ready()),
     exchange: async (inbound) => {
       const message = inbound.message as JsonRpcRequest | JsonRpcNotification;
       try {
@@ -66,7 +66,7 @@ class Hosted implements Transport {
   readonly #changes: Changes;
   readonly #gone: () => void;
   readonly #link = new Link((message, extra) => this.onmessage?.(message as JSONRPCMessage, extra));
-  #ready: Promise<void> | undefined;
+  #ready: Promise<(message: unknown) => boolean> | undefined;
   #challenge: ScopeChallengeHandler | undefined;
 
   constructor(mcp: McpServer, changes: Changes, gone: () => void) {
@@ -75,7 +75,8 @@ class Hosted implements Transport {
     this.#gone = gone;
   }
 
-  ready(): Promise<void> {
+  /** Resolves with what tells whether a message is a request to the SDK, whose rules are stricter than those of the front. */
+  ready(): Promise<(message: unknown) => boolean> {
     return (this.#ready ??= adopt(this.#mcp, this).catch((thrown: unknown) => {
       this.#gone();
       throw thrown;
@@ -87,11 +88,14 @@ class Hosted implements Transport {
   }
 
   async exchange(message: JsonRpcRequest | JsonRpcNotification, inbound: Inbound): Promise<Reply> {
-    await this.ready();
+    const isRequestToSdk = await this.ready();
     const extra = extraOf(inbound);
     if (!isRequest(message)) {
       this.onmessage?.(message, extra);
       return { kind: 'accepted' };
+    }
+    if (!isRequestToSdk(message)) {
+      throw new ErrandError('invalidRequest', 'Invalid request: it has members that MCP knows not, or of another kind');
     }
     if (inbound.header) await this.#preflight(message, inbound.header, extra.authInfo ?? (inbound.scopes && NOBODY));
     return this.#link.request(message, inbound.signal, extra);

@@ -13,21 +13,24 @@ const PACKAGE = '@modelcontextprotocol/server';
  * The SDK has no call that binds a server of any options to a revision: its HTTP handler does it
  * for each exchange. So we let that handler prepare the server for one exchange, which we answer
  * in the server's place, and connect the server as it is then. Only public names are used.
+ *
+ * Resolves with what tells a request that the SDK takes for one: any other it drops without an answer.
  */
-export async function adopt(mcp: McpServer, transport: Transport): Promise<void> {
+export async function adopt(mcp: McpServer, transport: Transport): Promise<(message: unknown) => boolean> {
   if (mcp.isConnected()) throw new Error('server: the McpServer is connected already; give one that nobody else hosts');
-  const { createMcpHandler } = await loadSdk();
+  const sdk = await loadSdk();
   const { server } = mcp;
   const connect = server.connect;
   server.connect = standIn;
   try {
-    const handler = createMcpHandler(() => server, { legacy: 'reject' });
+    const handler = sdk.createMcpHandler(() => server, { legacy: 'reject' });
     await handler.fetch(probe());
   } finally {
     server.connect = connect;
   }
   if (server.getNegotiatedProtocolVersion() !== REVISION) throw tooOld();
   await mcp.connect(transport);
+  return sdk.isJSONRPCRequest;
 }
 
 async function loadSdk(): Promise<typeof Sdk> {
