@@ -60,6 +60,18 @@ describe('errorResponse', () => {
     expect(readableId([{ id: 4, method: 'x' }])).toBeUndefined();
   });
 
+  it('goes out under the id of a message that nests too deeply to be looked at, too', () => {
+    const deep = `{"jsonrpc":"2.0","id":7,"method":"x","params":${'['.repeat(300)}${']'.repeat(300)}}`;
+    const refused = (() => {
+      try {
+        return parseMessage(deep);
+      } catch (error) {
+        return error;
+      }
+    })();
+    expect(errorResponse(undefined, refused as ErrandError)).toMatchObject({ id: 7, error: { code: -32600 } });
+  });
+
   it('has no id where none could be read, and no data where there is none', () => {
     const error = errorResponse(undefined, new ErrandError('parse', 'Parse error'));
     expect(error).toEqual({ jsonrpc: '2.0', error: { code: -32700, message: 'Parse error' } });

@@ -33,6 +33,16 @@ export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcRespo
 /** Deeper values are refused: whoever walks them recursively would run out of stack. */
 const MAX_DEPTH = 200;
 
+/** A message that is refused as a whole, though the id to answer it under can be read. */
+class RefusedMessage extends ErrandError {
+  constructor(
+    readonly id: RequestId | undefined,
+    why: string,
+  ) {
+    super('invalidRequest', `Invalid request: ${why}`);
+  }
+}
+
 /** The JSON in a text. Throws -32700 where it is none, -32600 where it is nested too deeply. */
 export function parseMessage(text: string): unknown {
   let message: unknown;
@@ -43,7 +53,7 @@ export function parseMessage(text: string): unknown {
   }
   // A short text cannot be that deep, and most are short.
   if (text.length > 2 * MAX_DEPTH && isTooDeep(text)) {
-    throw new ErrandError('invalidRequest', `Invalid request: nested more than ${MAX_DEPTH} deep`);
+    throw new RefusedMessage(readableId(message), `nested more than ${MAX_DEPTH} deep`);
   }
   return message;
 }
@@ -99,9 +109,10 @@ export function readableId(message: unknown): RequestId | undefined {
 /** An error as a response. Where the id could not be read there is none: the schemas of MCP know no `null` id. */
 export function errorResponse(id: RequestId | undefined, error: RpcError): JsonRpcResponse {
   const { code, message, data } = error;
+  const known = error instanceof RefusedMessage ? error.id : id;
   return {
     jsonrpc: '2.0',
-    ...(id === undefined ? {} : { id }),
+    ...(known === undefined ? {} : { id: known }),
     error: { code, message, ...(data === undefined ? {} : { data }) },
   };
 }
