@@ -75,7 +75,7 @@ export interface Errand {
   attach(server: SdkServer, options?: AttachOptions): void;
   /** Opens the store and takes up what was left. `serve`, `stdio`, `fetch` and `attach` do it by themselves. */
   start(): Promise<void>;
-  /** Tries a held task again. Resolves with whether there was one of that id. */
+  /** Tries a held task again. Resolves with whether a task of that id was held. */
   retry(taskId: string): Promise<boolean>;
   /** Takes no more calls, lets running steps end (10 s at most), and closes the store. */
   close(): Promise<void>;
@@ -131,10 +131,10 @@ export function createErrand(options: ErrandOptions): Errand {
   const front = createFront({ engine, info, log, maxSubscriptions: limits.subscriptions, ...(backend && { backend }) });
   const answerFetch = fetchFace(front);
 
-  function start(): Promise<void> {
+  async function start(): Promise<void> {
     if (closing) throw new ErrandError('draining', 'The server is shutting down');
     // What kept it from starting may be over by the next request.
-    return (starting ??= open().catch((error: unknown) => {
+    await (starting ??= open().catch((error: unknown) => {
       starting = undefined;
       throw error;
     }));
@@ -155,6 +155,18 @@ export function createErrand(options: ErrandOptions): Errand {
     await store.close();
   }
 
+  /** Starts behind a way in that is open, and closes it again where that fails. */
+  async function opened<T extends { close(): Promise<void> }>(serving: T): Promise<T> {
+    try {
+      closers.push(() => serving.close());
+      await start();
+      return serving;
+    } catch (error) {
+      await serving.close();
+      throw error;
+    }
+  }
+
   return {
     tool(toolName: string, toolOptions: ToolOptions<StandardSchemaV1 | undefined>, handler: Handler<never>) {
       if (starting)
@@ -166,21 +178,16 @@ export function createErrand(options: ErrandOptions): Errand {
       return this;
     },
 
-    async serve(httpOptions) {
-      await start();
-      const serving = await serveHttp(front, { log, ...httpOptions });
-      closers.push(() => serving.close());
-      return serving;
-    },
+    // The port comes first: a server that cannot have it must not have run anything. What is asked meanwhile waits.
+    serve: async (httpOptions) => opened(await serveHttp(front, { log, ...httpOptions })),
 
-    async stdio(stdioOptions) {
-      await start();
-      const serving = await serveStdio(front, { log, ...stdioOptions });
-      closers.push(() => serving.close());
-      return serving;
-    },
+    stdio: async (stdioOptions) => opened(await serveStdio(front, { log, ...stdioOptions })),
 
-    fetch: async (request, facts) => (await start(), answerFetch(request, facts)),
+    fetch(request, facts) {
+      // Whoever asks for a task hears why the server does not start.
+      start().catch(() => undefined);
+      return answerFetch(request, facts);
+    },
 
     attach(mcpServer, attachOptions) {
       attach(mcpServer, { engine, info, log }, attachOptions);
@@ -190,11 +197,13 @@ export function createErrand(options: ErrandOptions): Errand {
 
     async retry(taskId) {
       await start();
-      const task = await store.change(taskId, (current) => {
+      let released = false;
+      await store.change(taskId, (current) => {
         const next = release(current, store.now());
-        return next === current ? undefined : { task: next };
+        released = next !== current;
+        return released ? { task: next } : undefined;
       });
-      return task !== undefined;
+      return released;
     },
 
     close: () => (closing ??= close()),

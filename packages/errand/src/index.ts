@@ -15,11 +15,11 @@ export type {
   StepOptions,
   TaskContext,
 } from './engine/context.ts';
-export { InputTimeout, InputWithdrawn, StepError, StepUnknown } from './engine/failures.ts';
+export { AnswerRejected, InputTimeout, InputWithdrawn, StepError, StepUnknown } from './engine/failures.ts';
 export type { Handler, HandlerResult, PreviousVersion, ToolOptions } from './engine/tool.ts';
 export { ErrandError, ERRORS, RpcError } from './errors.ts';
 export type { ErrorName } from './errors.ts';
-export type { JsonObject, JsonValue } from './json.ts';
+export type { Jsonified, JsonObject, JsonValue } from './json.ts';
 export { DEFAULT_LIMITS } from './limits.ts';
 export type { Limits } from './limits.ts';
 export { jsonSchema } from './schema.ts';

@@ -64,7 +64,8 @@ export function createCalling({
     if (carried?.kind === 'task') return goOn(call, carried.taskId);
     const args = tool.inputSchema ? await check(tool.inputSchema, call.arguments) : { value: call.arguments };
     if ('issues' in args) return { kind: 'result', result: refusedArguments(tool, issuesText(args.issues)) };
-    const answers = { ...carried?.answers, ...call.inputResponses };
+    // The first answer to a question is the one that counts, also from one round to the next.
+    const answers = { ...call.inputResponses, ...carried?.answers };
     return tool.task === 'never'
       ? callPlain(tool, call, args.value, answers)
       : prepared(tool, call, args.value, answers);
@@ -72,7 +73,7 @@ export function createCalling({
 
   /** A tool without tasks: its handler asks by being called again. */
   async function callPlain(tool: RegisteredTool, call: ToolCall, args: unknown, answers: Answers): Promise<CallAnswer> {
-    const handler = tool.handlers.get(tool.version)!;
+    const { handler } = tool.versions.get(tool.version)!;
     const work = async (ask: Questions): Promise<TaskOutcome> => {
       const result = await toResult(tool, limits, await handler(args, createPlainContext(tool, call, ask, log)));
       return { kind: 'result', result };
@@ -87,11 +88,14 @@ export function createCalling({
   async function prepared(tool: RegisteredTool, call: ToolCall, args: unknown, answers: Answers): Promise<CallAnswer> {
     if (tool.prepare === undefined) return begin(tool, call, undefined);
     const prepare = tool.prepare;
+    const work = async (ask: Questions): Promise<{ readonly prepared: JsonValue } | TaskOutcome> => ({
+      prepared: jsonCopy(await prepare(args, ask), `what prepare of tool "${tool.name}" returned`),
+    });
     const round = await playRound(call.capabilities, answers, limits, (ask) =>
-      contained(async () => prepare(args, ask)),
+      contained(() => work(ask)).catch(toOutcome),
     );
     if (round.kind === 'input') return askAgain(call, answers, round.requests);
-    return begin(tool, call, jsonCopy(round.value, `what prepare of tool "${tool.name}" returned`));
+    return 'prepared' in round.value ? begin(tool, call, round.value.prepared) : plain(round.value);
   }
 
   function askAgain(

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Logger } from 'pino';
 import type { Duration } from '../duration.ts';
-import type { JsonObject, JsonValue } from '../json.ts';
+import type { Jsonified, JsonObject, JsonValue } from '../json.ts';
 import type { InputKind } from '../task/input.ts';
 import type { Principal } from '../task/principal.ts';
 
@@ -41,7 +41,11 @@ export interface StepContext {
 export interface InputOptions {
   /** How long to wait for the answer; then the question is withdrawn and `InputTimeout` thrown. */
   readonly timeout?: Duration;
-  /** Withdraws the question when aborted, for instance because another branch won a race. */
+  /**
+   * Withdraws the question when aborted: for the handler to say that another branch won a race. The
+   * abort must follow from other calls of the task, since a run that waits is let go of, and timers
+   * with it; to limit the time, give `timeout`.
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -125,7 +129,7 @@ export interface TaskContext extends Questions {
    * Resolves with the JSON copy of what `fn` returned (`undefined` becomes `null`).
    * Throws `StepError` when the last attempt failed, `StepUnknown` for an interrupted `atMostOnce` step.
    */
-  step<T>(name: string, fn: (step: StepContext) => T | Promise<T>, options?: StepOptions): Promise<T>;
+  step<T>(name: string, fn: (step: StepContext) => T | Promise<T>, options?: StepOptions): Promise<Jsonified<T>>;
   /** Waits, also through restarts. Longer than what is left until the deadline is an error. */
   sleep(duration: Duration): Promise<void>;
   /** The time in ms since the epoch, the same in every run. */

@@ -1,5 +1,7 @@
+import { inspect } from 'node:util';
 import { ErrandError } from '../errors.ts';
 import { jsonCopy, type JsonValue } from '../json.ts';
+import { issuesText, type Issue } from '../schema.ts';
 import type { Failure } from '../task/journal.ts';
 
 /** A step failed for good. Carries what the journal kept of the error, the same in every run. */
@@ -34,13 +36,23 @@ export function toError(failure: Failure): StepError {
   return new (FAMILY.get(failure.name) ?? StepError)(failure);
 }
 
+/** Longer messages are cut: they are for people, and data has a place of its own. */
+const LONGEST_MESSAGE = 10_000;
+
+/** The message of whatever was thrown, as a text. */
+export function messageOf(thrown: unknown): string {
+  const message: unknown = thrown instanceof Error ? thrown.message : thrown;
+  const text = typeof message === 'string' ? message : inspect(message);
+  return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
+}
+
 /** What the journal keeps of a thrown value. Names the step where its data is no JSON. */
 export function toFailure(thrown: unknown, step: string): Failure {
-  if (!(thrown instanceof Error)) return { name: 'Error', message: String(thrown) };
+  if (!(thrown instanceof Error)) return { name: 'Error', message: messageOf(thrown) };
   const { code, data } = thrown as { code?: unknown; data?: unknown };
   return {
     name: thrown.name,
-    message: thrown.message,
+    message: messageOf(thrown),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
     ...(data === undefined ? {} : { data: dataOf(data, step) }),
   };
@@ -51,6 +63,21 @@ function dataOf(data: unknown, step: string): JsonValue {
     return jsonCopy(data, `the data of the error that step "${step}" threw`);
   } catch (error) {
     return (error as Error).message;
+  }
+}
+
+/**
+ * An answer fits the form that the client was shown, but not a rule of the schema that JSON Schema
+ * cannot say, such as a `refine`. The question is spent; ask again under another key.
+ */
+export class AnswerRejected extends Error {
+  override readonly name = 'AnswerRejected';
+
+  constructor(
+    readonly key: string,
+    readonly issues: readonly Issue[],
+  ) {
+    super(`the answer to "${key}" does not fit its schema: ${issuesText(issues)}`);
   }
 }
 

@@ -1,8 +1,9 @@
 import { toMs, type Duration } from '../duration.ts';
 import { isObject, jsonCopy, type JsonObject, type JsonValue } from '../json.ts';
-import { check, describeSchema, issuesText } from '../schema.ts';
+import { check, describeSchema } from '../schema.ts';
 import type { InputCapabilities, InputRequest } from '../task/input.ts';
 import { requireCapability } from './capabilities.ts';
+import { AnswerRejected } from './failures.ts';
 import type { ElicitForm, ElicitUrl, InputOptions, Questions, Root, SampleAnswer, SampleRequest } from './context.ts';
 
 /** A question as it goes to whoever can put it to the client. */
@@ -38,8 +39,7 @@ export function createQuestions(
     if (answer['action'] !== 'accept') return { action: answer['action'] } as never;
     if ('url' in question) return { action: 'accept', content: undefined } as never;
     const checked = await check(question.schema, answer['content']);
-    if ('issues' in checked)
-      throw new TypeError(`the answer to "${key}" does not fit its schema: ${issuesText(checked.issues)}`);
+    if ('issues' in checked) throw new AnswerRejected(key, checked.issues);
     return { action: 'accept', content: checked.value } as never;
   }
 

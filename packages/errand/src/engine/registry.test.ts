@@ -65,9 +65,9 @@ describe('a tool', () => {
   });
 
   it('keeps the handlers of its earlier versions', () => {
-    const { handlers } = registered('t', { version: '3', previous: [{ version: '2', handler: short }] }, handler);
-    expect([...handlers.keys()]).toEqual(['3', '2']);
-    expect(handlers.get('2')).toBe(short);
+    const { versions } = registered('t', { version: '3', previous: [{ version: '2', handler: short }] }, handler);
+    expect([...versions.keys()]).toEqual(['3', '2']);
+    expect(versions.get('2')).toEqual({ handler: short, inputSchema: undefined });
   });
 
   it.each<[string, Parameters<typeof registered>[1], RegExp]>([

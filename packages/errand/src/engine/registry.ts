@@ -22,8 +22,15 @@ export interface RegisteredTool {
   readonly replay: boolean;
   readonly version: string;
   readonly prepare: ((args: unknown, ask: Questions) => JsonValue | Promise<JsonValue>) | undefined;
-  /** The handlers by the version of the tool; the arguments of earlier versions are not checked again. */
-  readonly handlers: ReadonlyMap<string, Handler<unknown>>;
+  /** The present version of the tool and the earlier ones, by name. */
+  readonly versions: ReadonlyMap<string, ToolVersion>;
+}
+
+/** What runs a task, by the version that the task began with. */
+export interface ToolVersion {
+  readonly handler: Handler<unknown>;
+  /** Parses the arguments, which are kept as the client sent them. */
+  readonly inputSchema: StandardSchemaV1 | undefined;
 }
 
 /** The tools of a server, by name, in the order in which they were registered. */
@@ -68,7 +75,7 @@ export function registered(
     replay: options.replay ?? (handler.length >= 2 || harmless),
     version,
     prepare,
-    handlers: handlersOf(what, version, handler, options),
+    versions: versionsOf(what, version, handler, options),
   };
 }
 
@@ -77,18 +84,18 @@ function choose(what: string, option: string, value: string, choices: readonly s
     throw new TypeError(`${what}: ${option} is "${value}"; it must be ${choices.join(', ')}`);
 }
 
-function handlersOf(
+function versionsOf(
   what: string,
   version: string,
   handler: Handler<never>,
-  { previous = [] }: ToolOptions<StandardSchemaV1 | undefined>,
-): ReadonlyMap<string, Handler<unknown>> {
-  const handlers = new Map([[version, handler as Handler<unknown>]]);
+  { inputSchema, previous = [] }: ToolOptions<StandardSchemaV1 | undefined>,
+): ReadonlyMap<string, ToolVersion> {
+  const versions = new Map<string, ToolVersion>([[version, { handler: handler as Handler<unknown>, inputSchema }]]);
   for (const earlier of previous) {
-    if (handlers.has(earlier.version)) throw new TypeError(`${what}: version "${earlier.version}" is there twice`);
-    handlers.set(earlier.version, earlier.handler);
+    if (versions.has(earlier.version)) throw new TypeError(`${what}: version "${earlier.version}" is there twice`);
+    versions.set(earlier.version, { handler: earlier.handler as Handler<unknown>, inputSchema: earlier.inputSchema });
   }
-  return handlers;
+  return versions;
 }
 
 function listed(name: string, what: string, options: ToolOptions<StandardSchemaV1 | undefined>): ListedTool {

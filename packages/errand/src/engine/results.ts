@@ -1,9 +1,9 @@
 import { ErrandError, RpcError } from '../errors.ts';
-import { isObject, jsonCopy, type JsonObject } from '../json.ts';
+import { isObject, jsonCopy, type JsonObject, type JsonValue } from '../json.ts';
 import { checkSize, type Limits } from '../limits.ts';
 import { check, issuesText } from '../schema.ts';
 import type { TaskOutcome, ToolResult } from '../task/task.ts';
-import { StepError } from './failures.ts';
+import { messageOf, StepError } from './failures.ts';
 import type { RegisteredTool } from './registry.ts';
 
 /** What a handler returned, as the tool result that it stands for. Throws `internal` where it is none. */
@@ -23,18 +23,49 @@ function jsonResult(tool: RegisteredTool, returned: unknown): ToolResult {
   if (!isObject(returned) || !Array.isArray(returned['content'])) {
     throw new ErrandError('internal', `${what} is neither a text nor an object with a content list`);
   }
-  return jsonCopy(returned, what) as unknown as ToolResult;
+  const { isError } = returned;
+  if (isError !== undefined && typeof isError !== 'boolean')
+    throw new ErrandError('internal', `${what}: isError is no boolean`);
+  const result = jsonCopy(returned, what) as JsonObject & { content: JsonValue[] };
+  result.content.forEach((block, index) => checkBlock(block, `${what}: content[${index}]`));
+  return result as unknown as ToolResult;
+}
+
+/** What each kind of content block must have, by name; a `text` or `blob` of a resource is looked at by itself. */
+const BLOCKS: Record<string, readonly string[]> = {
+  text: ['text'],
+  image: ['data', 'mimeType'],
+  audio: ['data', 'mimeType'],
+  resource_link: ['uri', 'name'],
+  resource: [],
+};
+
+function checkBlock(block: JsonValue, what: string): void {
+  const kind = isObject(block) ? block['type'] : undefined;
+  const required = typeof kind === 'string' && Object.hasOwn(BLOCKS, kind) ? BLOCKS[kind] : undefined;
+  if (!isObject(block) || required === undefined) {
+    throw new ErrandError(
+      'internal',
+      `${what} is no content block; its type is one of ${Object.keys(BLOCKS).join(', ')}`,
+    );
+  }
+  const { resource } = block;
+  const missing = required.find((name) => typeof block[name] !== 'string');
+  if (missing !== undefined)
+    throw new ErrandError('internal', `${what} is of type "${kind as string}", so its ${missing} must be a text`);
+  if (kind === 'resource' && !(isObject(resource) && typeof resource['uri'] === 'string')) {
+    throw new ErrandError('internal', `${what} is of type "resource", so its resource must have a uri`);
+  }
 }
 
 /** What a handler threw: a JSON-RPC error if it meant one, else a tool result that says so to the model. */
 export function toOutcome(thrown: unknown): TaskOutcome {
   const error = asRpcError(thrown);
   if (error !== undefined) {
-    const { code, message, data } = error;
-    return { kind: 'error', error: { code, message, ...(data === undefined ? {} : { data }) } };
+    const { code, data } = error;
+    return { kind: 'error', error: { code, message: messageOf(error), ...(data === undefined ? {} : { data }) } };
   }
-  const text = thrown instanceof Error ? thrown.message : String(thrown);
-  return { kind: 'result', result: { ...textResult(text), isError: true } };
+  return { kind: 'result', result: { ...textResult(messageOf(thrown)), isError: true } };
 }
 
 function asRpcError(thrown: unknown): RpcError | undefined {

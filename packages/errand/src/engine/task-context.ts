@@ -1,7 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { toMs } from '../duration.ts';
+import type { Jsonified } from '../json.ts';
 import { principalOf } from '../task/principal.ts';
 import { askClient } from './calls/input.ts';
+import { refuseWithinEffect } from './calls/effect.ts';
 import { sleep } from './calls/sleep.ts';
 import { runStep, toStep } from './calls/step.ts';
 import type { StepContext, StepOptions, TaskContext } from './context.ts';
@@ -11,20 +13,35 @@ import type { Run } from './run.ts';
 /** What the handler of a run is given. */
 export function createTaskContext(run: Run): TaskContext {
   const { journal, signal, log } = run;
+  const mayBegin = (what: string): void => refuseWithinEffect(journal, what);
   return {
-    ...createQuestions(run.task.capabilities, (question) => askClient(run, question)),
+    ...createQuestions(run.task.capabilities, (question) => {
+      mayBegin(`the question "${question.key}"`);
+      return askClient(run, question);
+    }),
     id: run.task.id,
     principal: principalOf(run.task.principal),
     prepared: structuredClone(run.task.prepared ?? null),
     signal,
     log,
-    async step<T>(name: string, fn: (step: StepContext) => T | Promise<T>, options: StepOptions = {}): Promise<T> {
+    async step<T>(name: string, fn: (step: StepContext) => T | Promise<T>, options: StepOptions = {}) {
       const step = toStep(name, fn, options);
-      return (await journal.begin('step', name, (call) => void runStep(run, call, step)).promise) as T;
+      mayBegin(`step "${name}"`);
+      return (await journal.begin('step', name, (call) => void runStep(run, call, step)).promise) as Jsonified<T>;
     },
-    sleep: (duration) => sleep(run, toMs(duration, 'sleep')),
-    now: () => journal.value('now', 'now', () => run.now()) as number,
-    uuid: () => journal.value('uuid', 'uuid', () => randomUUID()) as string,
+    async sleep(duration) {
+      const ms = toMs(duration, 'sleep');
+      mayBegin('sleep');
+      await sleep(run, ms);
+    },
+    now() {
+      mayBegin('now');
+      return journal.value('now', 'now', () => run.now()) as number;
+    },
+    uuid() {
+      mayBegin('uuid');
+      return journal.value('uuid', 'uuid', () => randomUUID()) as string;
+    },
     status(message) {
       if (typeof message !== 'string') throw new TypeError('status: the message is a text');
       run.describe(message);

@@ -1,11 +1,20 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Duration } from '../duration.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { ToolResult } from '../task/task.ts';
 import type { Questions, TaskContext } from './context.ts';
 
-/** What a handler may return: a tool result, or a string for a result of one text. */
-export type HandlerResult = ToolResult | string;
+/**
+ * What a handler may return: a text, or a tool result as MCP knows it. That it is JSON, and that
+ * its blocks are content blocks, is checked when it is returned.
+ */
+export type HandlerResult =
+  | string
+  | {
+      readonly content: readonly object[];
+      readonly structuredContent?: unknown;
+      readonly isError?: boolean | undefined;
+      readonly _meta?: object | undefined;
+    };
 
 /** The user's function behind a tool. One that takes `task` is replayed after a crash. */
 export type Handler<A> = (args: A, task: TaskContext) => HandlerResult | Promise<HandlerResult>;
@@ -13,7 +22,9 @@ export type Handler<A> = (args: A, task: TaskContext) => HandlerResult | Promise
 /** An earlier version of a tool, kept for the tasks that began with it. */
 export interface PreviousVersion {
   readonly version: string;
-  // The arguments were checked by the schema of that version, which is no longer here.
+  /** The schema that the arguments of that version were parsed by. Without it the handler gets them as the client sent them. */
+  readonly inputSchema?: StandardSchemaV1;
+  // What the handler takes is what that schema, if it is given, makes of the arguments.
   // eslint-disable-next-line @typescript-eslint/no-explicit-any
   readonly handler: Handler<any>;
 }

@@ -3,7 +3,7 @@ import { setAlarm } from '../engine/alarm.ts';
 import { coalesce } from '../engine/coalesce.ts';
 import { installContainment } from '../engine/containment.ts';
 import { deadlinePassed } from '../engine/failures.ts';
-import type { Registry, RegisteredTool } from '../engine/registry.ts';
+import type { Registry, ToolVersion } from '../engine/registry.ts';
 import { startSweeper } from '../engine/sweeper.ts';
 import type { Watch } from '../engine/watching.ts';
 import { ErrandError } from '../errors.ts';
@@ -299,10 +299,10 @@ class EmbeddedExecutor implements Executor {
     };
     const tool = this.#tools.get(task.tool);
     if (tool === undefined) return setAside(`no tool "${task.tool}" is registered here`);
-    const handler = tool.handlers.get(task.toolVersion);
-    if (handler === undefined)
+    const version = tool.versions.get(task.toolVersion);
+    if (version === undefined)
       return setAside(`no version "${task.toolVersion}" of tool "${task.tool}" is registered here`);
-    const args = await argumentsFor(tool, task);
+    const args = await argumentsFor(version, task);
     if ('issues' in args)
       return setAside(`the task's arguments do not fit tool "${task.tool}" any more: ${issuesText(args.issues)}`);
     if (!tool.replay) {
@@ -318,7 +318,7 @@ class EmbeddedExecutor implements Executor {
       record,
       entries,
       tool,
-      handler,
+      handler: version.handler,
       args: args.value,
       place,
       log: this.#log,
@@ -365,10 +365,8 @@ function changed(before: Task, after: Task): { task: Task } | undefined {
   return after === before ? undefined : { task: after };
 }
 
-/** A copy of the arguments as the handler takes them; those of an earlier version pass as they are. */
-async function argumentsFor(tool: RegisteredTool, task: Task): ReturnType<typeof check> {
+/** A copy of the arguments as the handler takes them. */
+async function argumentsFor({ inputSchema }: ToolVersion, task: Task): ReturnType<typeof check> {
   const args = structuredClone(task.arguments);
-  return tool.inputSchema === undefined || task.toolVersion !== tool.version
-    ? { value: args }
-    : check(tool.inputSchema, args);
+  return inputSchema === undefined ? { value: args } : check(inputSchema, args);
 }

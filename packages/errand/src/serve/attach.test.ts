@@ -19,7 +19,8 @@ import type { ListedTool, ToolCall } from '../engine/engine.ts';
 import type { JsonObject } from '../json.ts';
 import type { JsonRpcMessage, JsonRpcRequest } from '../jsonrpc.ts';
 import { principalKey } from '../task/principal.ts';
-import { attach, type AttachOptions } from './attach.ts';
+import { attach } from './attach.ts';
+import type { AttachOptions } from './sdk-server.ts';
 import { notebook } from './sdk/notebook.suite.ts';
 
 const INK: ListedTool = {

@@ -15,8 +15,8 @@ export interface SdkServer {
 export interface SdkAuth {
   readonly token: string;
   readonly clientId: string;
-  readonly scopes: readonly string[];
-  readonly extra?: Readonly<Record<string, unknown>>;
+  readonly scopes: string[];
+  readonly extra?: Record<string, unknown>;
 }
 
 /** What the owner of a host can say when tasks are put into its SDK server. */

@@ -9,6 +9,7 @@ import type { StepContext, StepOptions } from '../context.ts';
 import { toFailure } from '../failures.ts';
 import type { Call } from '../journal.ts';
 import type { Run } from '../run.ts';
+import { runEffect } from './effect.ts';
 
 /** The user's effect, and how it is tried. Durations in ms. */
 export interface Step {
@@ -95,7 +96,8 @@ async function attempts(run: Run, key: string, step: Step): Promise<unknown> {
     return await pRetry(
       async (attempt) => {
         try {
-          return await once(run, step, (signal) => fn({ key, attempt, signal }));
+          const effect = { journal: run.journal, step: name };
+          return await once(run, step, (signal) => runEffect(effect, () => fn({ key, attempt, signal })));
         } catch (cause) {
           throw new Attempt(name, { cause });
         }

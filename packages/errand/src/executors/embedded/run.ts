@@ -116,6 +116,7 @@ export class EmbeddedRun implements Run, JournalHost {
     const { unreached } = this.journal;
     if (unreached !== undefined) return this.mismatch(this.journal.unreachedError(unreached));
     this.#finishing = true;
+    if (this.stepping) this.log.info('the handler ended while steps were running; their outcomes are not kept');
     try {
       const entries = this.journal.finish();
       await this.#write((task, now) => finish(task, outcome, now), entries);
