@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { ErrandError, RpcError } from '../../errors.ts';
+import { jsonSchema } from '../../schema.ts';
 import type { ToolResult } from '../../task/task.ts';
 import { begin, delay, makeBed, PATIENCE, resultOf, soon, type Define, type Disk } from './bed.suite.ts';
 
@@ -80,15 +81,22 @@ export function endingSuite(openDisk: () => Disk): void {
       const bed = await makeBed(openDisk(), t);
       let checks = 0;
       let runs = 0;
-      const slowly = z.object({ name: z.string().refine(() => delay(60).then(() => ++checks > 0)) });
+      let open!: () => void;
+      const gate = new Promise<void>((resolve) => (open = resolve));
+      const object = jsonSchema({ type: 'object' })['~standard'];
+      const validate: typeof object.validate = async (value) => {
+        if (++checks === 2) await gate; // once when it is called, and once more before it runs
+        return object.validate(value);
+      };
+      const slowly = { '~standard': { ...object, validate } };
       const { client } = await bed.server((errand) =>
         errand.tool('work', { task: 'always', inputSchema: slowly }, () => `run ${++runs}`),
       );
       const id = await begin(client, 'work', { name: 'a' });
-      await delay(20);
-      await client.cancel(id); // while its arguments are checked once more
       await soon(() => checks === 2);
-      await delay(20);
+      await client.cancel(id);
+      open();
+      await delay(50);
       expect(runs).toBe(0);
       expect(await client.read(id)).toMatchObject({ status: 'cancelled' });
     });

@@ -10,6 +10,8 @@ export function limitSuite(openDisk: () => Disk): void {
       const busy: Record<string, number> = { narrow: 0, wide: 0 };
       const most: Record<string, number> = { narrow: 0, wide: 0, all: 0 };
       const order: string[] = [];
+      let open!: () => void;
+      const gate = new Promise<void>((resolve) => (open = resolve));
       const N = z.object({ n: z.number() });
       const { client } = await bed.server(
         (errand) => {
@@ -19,7 +21,8 @@ export function limitSuite(openDisk: () => Disk): void {
                 order.push(`${tool} ${n}`);
                 most[tool] = Math.max(most[tool]!, ++busy[tool]!);
                 most['all'] = Math.max(most['all']!, busy['narrow']! + busy['wide']!);
-                await delay(15);
+                await gate;
+                await delay(5);
                 busy[tool]!--;
               });
               return 'done';
@@ -30,8 +33,12 @@ export function limitSuite(openDisk: () => Disk): void {
       );
       const ids = [];
       for (let n = 0; n < 8; n++) ids.push(await begin(client, 'narrow', { n }), await begin(client, 'wide', { n }));
+      await soon(() => order.length === 3);
+      await delay(50);
+      expect(busy).toEqual({ narrow: 2, wide: 1 });
+      open();
       for (const id of ids) await resultOf(client, id);
-      expect(most).toEqual({ narrow: 2, wide: expect.any(Number), all: 3 });
+      expect(most).toMatchObject({ narrow: 2, all: 3 });
       for (const tool of ['narrow', 'wide']) {
         const own = order.filter((line) => line.startsWith(tool));
         expect(own).toEqual(Array.from({ length: 8 }, (_, n) => `${tool} ${n}`));
