@@ -2,6 +2,7 @@ import { describe, vi } from 'vitest';
 import type { Disk } from './suite/bed.suite.ts';
 import { callSuite } from './suite/calls.suite.ts';
 import { chaosSuite } from './suite/chaos.suite.ts';
+import { clockSuite } from './suite/clocks.suite.ts';
 import { endingSuite } from './suite/ending.suite.ts';
 import { inputSuite } from './suite/inputs.suite.ts';
 import { limitSuite } from './suite/limits.suite.ts';
@@ -26,6 +27,7 @@ export function executorSuite(name: string, openDisk: () => Disk): void {
     callSuite(openDisk);
     roundSuite(openDisk);
     limitSuite(openDisk);
+    clockSuite(openDisk);
     chaosSuite(openDisk);
   });
 }

@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest';
 import { storeSuite } from '../store.suite.ts';
 import type { Store, StoreOptions } from '../store.ts';
 import type { Task } from '../task/task.ts';
@@ -157,24 +157,12 @@ describe('a commit', () => {
     }
     expect(await store.read(good.id)).toBeUndefined();
     expect(await store.read(old.id)).toEqual(old);
+    const taken = raw.rowsTaken();
     expect(await Promise.all([store.create(good), change()])).toMatchObject([good, { runs: 1 }]);
     // The file was opened anew: ids come from rows that were taken anew.
-    const taken = raw.rowsTaken();
-    store.newId();
     expect(raw.rowsTaken()).toBeGreaterThan(taken);
     await new Promise(setImmediate);
     expect(heard.map(({ id }) => id)).toEqual([good.id, old.id]);
-  });
-
-  test('that another process holds up for too long fails, and the next one is made', { timeout: 20_000 }, async () => {
-    const file = newFile();
-    const store = await opened(file);
-    const task = newTask(store);
-    using raw = new Raw(file);
-    raw.db.exec('BEGIN IMMEDIATE');
-    await expect(store.create(task)).rejects.toMatchObject({ kind: 'storeAway' });
-    raw.db.exec('ROLLBACK');
-    await expect(store.create(task)).resolves.toEqual(task);
   });
 
   test('cannot be asked for ids, which would be lost with it', async () => {
@@ -204,6 +192,60 @@ describe('two stores on one file', () => {
       await Promise.all(pair.map((store) => store.change(id, (task) => ({ task: { ...task, runs: task.runs + 1 } }))));
     }
     expect(await pair[1]!.read(id)).toMatchObject({ runs: 40, version: 41 });
+  });
+
+  test('tell each other of commits, soon, and not of their own', async () => {
+    const file = newFile();
+    const [first, second] = [await opened(file), await opened(file)];
+    await first.create(newTask(first));
+    const calls = { first: 0, second: 0 };
+    const stop = first.onForeignCommit(() => calls.first++);
+    second.onForeignCommit(() => calls.second++);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const before = { ...calls };
+    const task = await first.create(newTask(first));
+    await expect.poll(() => calls.second).toBe(before.second + 1);
+    expect(await second.read(task.id)).toEqual(task);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(calls).toEqual({ first: before.first, second: before.second + 1 });
+    stop();
+    await second.change(task.id, (now) => ({ task: { ...now, runs: 1 } }));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(calls.first).toBe(before.first);
+  });
+
+  test('read what they were told of, though they read the task just before it changed', async () => {
+    const file = newFile();
+    const store = await opened(file);
+    const { id } = await store.create(newTask(store));
+    using raw = new Raw(file);
+    // Runs just before each look for commits, in the same iteration of the event loop.
+    const change = vi.fn(() => undefined as void);
+    const ticks = setInterval(change, 20);
+    const reads: Promise<Task | undefined>[] = [];
+    store.onForeignCommit(() => void reads.push(store.read(id)));
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    reads.length = 0;
+    change.mockImplementationOnce(() => {
+      void store.read(id);
+      raw.db.exec('UPDATE task SET runs = 1, version = version + 1');
+    });
+    await expect.poll(() => reads.length).toBe(1);
+    clearInterval(ticks);
+    expect(await reads[0]).toMatchObject({ runs: 1 });
+  });
+
+  test('that name it by a link have one owner and one secret', async () => {
+    const file = newFile();
+    const first = await opened(file);
+    const link = join(folder, 'link.db');
+    symlinkSync(file, link);
+    const second = await opened(link);
+    first.own(() => undefined);
+    let owns = false;
+    second.own(() => (owns = true));
+    expect(owns).toBe(false);
+    expect(await second.secret()).toEqual(await first.secret());
   });
 
   test('have one secret, which only its owner may read', async () => {
@@ -256,6 +298,35 @@ describe('the clock', () => {
     await right.create(newTask(right));
     await right.close();
     expect((await opened(file, { clock: () => 10 * HOUR - 1000 })).now()).toBe(10 * HOUR);
+  });
+
+  test('of whoever waits for the tasks follows that of their owner, who met a step back', async () => {
+    const file = newFile();
+    let time = 10 * HOUR;
+    const clock = () => time;
+    const first = await opened(file, { clock });
+    first.own(() => undefined);
+    await first.create(newTask(first));
+    time = 9 * HOUR;
+    const second = await opened(file, { clock });
+    second.own(() => undefined);
+    expect(second.now()).toBe(9 * HOUR);
+    await expect.poll(() => second.now(), { timeout: 5000 }).toBe(10 * HOUR);
+    time += 1000;
+    expect([first.now(), second.now()]).toEqual([10 * HOUR + 1000, 10 * HOUR + 1000]);
+  });
+
+  test('that was wrong makes nobody wait: what was due by it is due', async () => {
+    const file = newFile();
+    const wrong = await opened(file, { clock: () => 20 * HOUR });
+    const [due, later] = [newTask(wrong), { ...newTask(wrong), wakeAt: 21 * HOUR }];
+    await Promise.all([wrong.create(due), wrong.create(later)]);
+    await wrong.close();
+    const right = await opened(file, { clock: () => 10 * HOUR });
+    expect(await right.due(-Infinity, right.now())).toEqual([]);
+    right.own(() => undefined);
+    expect(await right.due(-Infinity, right.now())).toEqual([{ id: due.id, wakeAt: 10 * HOUR }]);
+    expect(await right.read(later.id)).toEqual(later);
   });
 });
 

@@ -46,6 +46,8 @@ class SqliteStore implements Store {
   #checkpoints: Checkpoints;
   #connection: Connection | undefined;
   #secret: Uint8Array | undefined;
+  /** What a clock that was wrong read, in the life of an owner before. */
+  #wrongTime: number | undefined;
   #isOpen = false;
 
   constructor(file: string, options: StoreOptions) {
@@ -178,8 +180,8 @@ class SqliteStore implements Store {
     }
     let beats: NodeJS.Timeout | undefined;
     const begin = (): void => {
-      beats = setInterval(() => this.#tellLead(), BEAT).unref();
-      this.#tellLead();
+      beats = setInterval(() => this.#keepClocks(), BEAT).unref();
+      this.#keepClocks();
       listener();
     };
     const unlock = own(this.#beside('owner'), begin, () => this.#followLead());
@@ -253,7 +255,10 @@ class SqliteStore implements Store {
   #connect(): Connection {
     const connection = new Connection(this.#file);
     // Left alone, a wrong time on record would stay there until the clock has reached it.
-    if (!this.#clock.startFrom(connection.keptTime)) connection.correctTime(this.#clock.now());
+    if (!this.#clock.startFrom(connection.keptTime)) {
+      this.#wrongTime = connection.keptTime;
+      connection.correctTime(this.#clock.now());
+    }
     return connection;
   }
 
@@ -262,12 +267,19 @@ class SqliteStore implements Store {
     return `${realpathSync(this.#file)}.${suffix}`;
   }
 
-  /** Others must be ahead of the system's clock as this one is: they may not have met the step back that made it so. */
-  #tellLead(): void {
+  /**
+   * Tells others how far ahead of the system's clock this one is: they may not have met the step back that made it so.
+   * What was due by a clock that was wrong is due by this one.
+   */
+  #keepClocks(): void {
     try {
       const connection = this.#connected();
       const { lead } = this.#clock;
       if (Math.abs(lead - connection.lead) >= BEAT) connection.lead = lead;
+      if (this.#wrongTime === undefined) return;
+      connection.tasks.wakeBy(this.#clock.now(), this.#wrongTime);
+      connection.recent.forgetAll();
+      this.#wrongTime = undefined;
     } catch {
       // At the next beat.
     }

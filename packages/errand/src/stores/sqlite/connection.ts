@@ -88,7 +88,10 @@ export class Connection {
   othersCommitted(): boolean {
     const before = this.#seenVersion;
     this.#seenVersion = this.#dataVersion.get();
-    return this.#seenVersion !== before;
+    if (this.#seenVersion === before) return false;
+    // Whoever is told reads at once, maybe within an iteration in which these were checked already.
+    this.recent.forgetAll();
+    return true;
   }
 
   /** Makes one transaction of commands. Throws where it failed; then nothing of it is left. */
@@ -96,7 +99,9 @@ export class Connection {
     this.#begin.run();
     try {
       for (const command of commands) this.#run(command);
+      const reserved = this.ids.runLow ? this.ids.reserve() : undefined;
       this.#commit.run();
+      if (reserved !== undefined) this.ids.use(reserved);
     } catch (thrown) {
       if (this.db.inTransaction) this.#rollback.run();
       throw thrown;

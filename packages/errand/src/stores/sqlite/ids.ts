@@ -28,6 +28,8 @@ export class Ids {
   #drawn = POOL;
   #next = 0;
   #end = 0;
+  /** The end of the block after this one, where there is one. */
+  #block: number | undefined;
 
   constructor(db: Database) {
     this.#db = db;
@@ -39,7 +41,7 @@ export class Ids {
 
   next(): string {
     if (this.#db.inTransaction) throw new Error('an id cannot be made while a task is being decided on');
-    if (this.#next === this.#end) this.#reserve();
+    if (this.#next === this.#end && !this.#useBlock()) this.use(this.reserve());
     return this.seal({ row: this.#next++, nonce: this.#nonce() });
   }
 
@@ -73,14 +75,31 @@ export class Ids {
     for (let index = 0; index < ROW_BYTES; index++) bytes[NONCE_BYTES + index]! ^= mask[index]!;
   }
 
-  /** Several processes share the file: what one has taken is on disk before it is used. */
-  #reserve(): void {
-    const taken = this.#db
+  /** Whether a block should be reserved with the next commit, so that no id has to wait for one of its own. */
+  get runLow(): boolean {
+    return this.#block === undefined && this.#end - this.#next < BLOCK / 2;
+  }
+
+  /** Several processes share the file: what one has taken is on disk before it is used. Gives the end of the block. */
+  reserve(): number {
+    return this.#db
       .prepare("UPDATE meta SET value = value + ? WHERE name = 'next_row' RETURNING value")
       .pluck()
       .get(BLOCK) as number;
-    this.#end = taken;
-    this.#next = taken - BLOCK;
+  }
+
+  /** A block that is on disk. */
+  use(end: number): void {
+    this.#block = end;
+    if (this.#next === this.#end) this.#useBlock();
+  }
+
+  #useBlock(): boolean {
+    if (this.#block === undefined) return false;
+    this.#end = this.#block;
+    this.#next = this.#block - BLOCK;
+    this.#block = undefined;
+    return true;
   }
 }
 

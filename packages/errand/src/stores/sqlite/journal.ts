@@ -1,6 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { JsonValue } from '../../json.ts';
 import type { BeginEntry, Failure, JournalEntry } from '../../task/journal.ts';
+import { parsed } from './trouble.ts';
 
 /** The statements on the table `journal`. */
 export type JournalTable = ReturnType<typeof journalTable>;
@@ -48,9 +49,8 @@ function columnsOf(entry: JournalEntry): JournalRow {
 function entryOf([seq, begun, kind, name, ordinal, value, failure]: JournalRow): JournalEntry {
   if (begun === null) {
     const begin = { seq, type: 'begin', kind, name, ordinal } as BeginEntry;
-    return value === null ? begin : { ...begin, value: JSON.parse(value) as JsonValue };
+    return value === null ? begin : { ...begin, value: parsed(value) as JsonValue };
   }
-  const outcome =
-    failure === null ? { value: JSON.parse(value!) as JsonValue } : { failure: JSON.parse(failure) as Failure };
+  const outcome = failure === null ? { value: parsed(value!) as JsonValue } : { failure: parsed(failure) as Failure };
   return { seq, type: 'end', begin: begun, outcome };
 }

@@ -3,6 +3,7 @@ import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Input, InputCapabilities } from '../../task/input.ts';
 import type { Progress, Task, TaskOutcome, TaskStatus } from '../../task/task.ts';
 import { isSameNonce, type Place } from './ids.ts';
+import { parsed } from './trouble.ts';
 
 /** A task as it stands in the file, how long its journal is, and how many characters its texts take. */
 export interface StoredTask {
@@ -41,7 +42,15 @@ export function taskTable(db: Database) {
     'DELETE FROM task WHERE row IN (SELECT row FROM task WHERE expires_at <= ? ORDER BY expires_at LIMIT ?)',
   );
 
+  const wakeBy = db.prepare<[number, number, number]>(
+    `UPDATE task SET wake_at = ? WHERE wake_at > ? AND wake_at <= ? AND ${LIVE}`,
+  );
+
   return {
+    /** Makes tasks due at `now` that were due at a later time, by a clock that was ahead of this one. */
+    wakeBy(now: number, later: number): void {
+      wakeBy.run(now, now, later);
+    },
     /** With an `owner`, the texts of a task that is another's are not even taken from the file. */
     read(id: string, { row, nonce }: Place, owner?: string): StoredTask | undefined {
       const found = select.get(row, owner ?? null);
@@ -167,15 +176,15 @@ function taskOf(id: string, [
 ]: TaskRow): Task {
   return {
     id, version, principal, tool, toolVersion,
-    arguments: JSON.parse(args) as JsonObject,
-    ...(prepared === null ? {} : { prepared: JSON.parse(prepared) as JsonValue }),
+    arguments: parsed(args) as JsonObject,
+    ...(prepared === null ? {} : { prepared: parsed(prepared) as JsonValue }),
     seed,
-    capabilities: capabilities === null ? {} : JSON.parse(capabilities) as InputCapabilities,
+    capabilities: capabilities === null ? {} : parsed(capabilities) as InputCapabilities,
     status,
     ...(statusMessage === null ? {} : { statusMessage }),
     ...(done === null ? {} : { progress: progressOf(done, total) }),
-    inputs: inputs === null ? {} : JSON.parse(inputs) as Record<string, Input>,
-    ...(outcome === null ? {} : { outcome: JSON.parse(outcome) as TaskOutcome }),
+    inputs: inputs === null ? {} : parsed(inputs) as Record<string, Input>,
+    ...(outcome === null ? {} : { outcome: parsed(outcome) as TaskOutcome }),
     createdAt, lastUpdatedAt, deadlineAt, expiresAt, pollIntervalMs, epoch,
     ...(wakeAt === null ? {} : { wakeAt }),
     runs,

@@ -25,6 +25,15 @@ export function troubleWith(file: string, thrown: unknown): unknown {
   return new Error(`${file} cannot be used: ${advice}`, { cause: thrown });
 }
 
+/** What a text of the file holds. A file whose texts are not what was written is damaged, whatever SQLite says. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (thrown) {
+    throw new Database.SqliteError((thrown as Error).message, 'SQLITE_CORRUPT');
+  }
+}
+
 /** Whether a file could not be used because somebody else is using it. */
 export function isBusy(thrown: unknown): boolean {
   return codeOf(thrown).startsWith('SQLITE_BUSY');
