@@ -38,6 +38,7 @@ describe('asMessage', () => {
     ['no jsonrpc', { id: 1, method: 'tools/list' }],
     ['another jsonrpc', { ...REQUEST, jsonrpc: '1.0' }],
     ['a null id', { ...REQUEST, id: null }],
+    ['an id that JSON numbers cannot hold', JSON.parse('{"jsonrpc":"2.0","id":9007199254740993,"method":"x"}')],
     ['a fractional id', { ...REQUEST, id: 1.5 }],
     ['an object for an id', { ...REQUEST, id: {} }],
     ['no method', { jsonrpc: '2.0', id: 1 }],

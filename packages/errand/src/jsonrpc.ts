@@ -97,8 +97,9 @@ function invalid(why: string): ErrandError {
   return new ErrandError('invalidRequest', `Invalid request: ${why}`);
 }
 
+/** Whether a value can be an id. A larger integer would come back as another: JSON.parse has rounded it. */
 export function isRequestId(value: unknown): value is RequestId {
-  return typeof value === 'string' || Number.isInteger(value);
+  return typeof value === 'string' || Number.isSafeInteger(value);
 }
 
 /** The id to answer a message under, however broken the message is; that of a response is none of ours. */

@@ -49,7 +49,7 @@ export function readEnvelope(request: JsonRpcRequest, header?: HeaderReader): En
   if (level !== undefined && !(typeof level === 'string' && LOG_LEVELS.has(level)))
     throw malformed(META.logLevel, 'is no log level');
   const token = meta.progressToken;
-  if (token !== undefined && typeof token !== 'string' && !Number.isInteger(token)) {
+  if (token !== undefined && typeof token !== 'string' && !Number.isSafeInteger(token)) {
     throw malformed('progressToken', 'must be a string or an integer');
   }
   return { version, capabilities: capabilities };
