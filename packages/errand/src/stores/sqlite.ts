@@ -242,12 +242,20 @@ class SqliteStore implements Store {
     }
   }
 
+  /** Opens the file, and has ids ready: whoever asks for one cannot wait. */
   async #firstConnection(): Promise<Connection> {
+    let connection: Connection | undefined;
     for (const end = performance.now() + OPEN_WITHIN; ; await delay(OPEN_AGAIN_AFTER)) {
       try {
-        return this.#connect();
+        connection ??= this.#connect();
+        connection.ids.prepare();
+        return connection;
       } catch (thrown) {
-        if (!isBusy(thrown) || performance.now() > end) throw thrown;
+        if (isBusy(thrown) && performance.now() < end) continue;
+        // Without room, or a turn to write, it serves readers meanwhile.
+        if (connection !== undefined && (isBusy(thrown) || isFull(thrown))) return connection;
+        connection?.close();
+        throw thrown;
       }
     }
   }

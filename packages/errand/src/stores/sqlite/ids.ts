@@ -41,7 +41,7 @@ export class Ids {
 
   next(): string {
     if (this.#db.inTransaction) throw new Error('an id cannot be made while a task is being decided on');
-    if (this.#next === this.#end && !this.#useBlock()) this.use(this.reserve());
+    if (this.#next === this.#end && !this.#useBlock()) this.prepare();
     return this.seal({ row: this.#next++, nonce: this.#nonce() });
   }
 
@@ -73,6 +73,11 @@ export class Ids {
   #maskRow(bytes: Buffer): void {
     const mask = this.#mask(bytes.subarray(0, NONCE_BYTES));
     for (let index = 0; index < ROW_BYTES; index++) bytes[NONCE_BYTES + index]! ^= mask[index]!;
+  }
+
+  /** Sees to it that there are ids; throws where nothing can be written. */
+  prepare(): void {
+    if (this.#next === this.#end) this.use(this.reserve());
   }
 
   /** Whether a block should be reserved with the next commit, so that no id has to wait for one of its own. */
