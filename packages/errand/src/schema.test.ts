@@ -1,4 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { toStandardJsonSchema } from '@valibot/to-json-schema';
 import { type } from 'arktype';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
@@ -15,6 +16,7 @@ const ADDRESS = {
 const LIBRARIES: [string, StandardSchemaV1][] = [
   ['zod', z.object({ address: z.object({ zip: z.string() }) })],
   ['valibot', v.object({ address: v.object({ zip: v.string() }) })],
+  ['valibot, wrapped', toStandardJsonSchema(v.object({ address: v.object({ zip: v.string() }) }))],
   ['arktype', type({ address: { zip: 'string' } })],
   ['jsonSchema', jsonSchema(ADDRESS)],
 ];
@@ -109,6 +111,7 @@ describe('a schema as clients read it', () => {
   it.each([
     ['zod', z.object({ a: z.string(), b: z.number().optional() })],
     ['arktype', type({ a: 'string', 'b?': 'number' })],
+    ['valibot, wrapped', toStandardJsonSchema(v.object({ a: v.string(), b: v.optional(v.number()) }))],
     [
       'jsonSchema',
       jsonSchema({
