@@ -128,7 +128,7 @@ class EmbeddedExecutor implements Executor {
       resolve = yes;
       reject = no;
     });
-    const record = new TaskRecord(this.#store, task, {
+    const record = new TaskRecord(this.#store, this.#log, task, {
       sleepPersists,
       onPersist: (created) =>
         void created.then(
@@ -278,7 +278,7 @@ class EmbeddedExecutor implements Executor {
     if (task === undefined || isTerminal(task) || task.wakeAt === undefined || task.wakeAt > this.#store.now()) {
       return this.#forget(id);
     }
-    running.record = new TaskRecord(this.#store, task);
+    running.record = new TaskRecord(this.#store, this.#log, task);
     if (running.heard !== undefined) running.record.observe(running.heard);
     const entries = await this.#store.journal(id);
     await this.#run(running, running.record, entries, (end) => this.#onEnd(id, task.tool, end));

@@ -107,6 +107,8 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
       if (inbound.signal.aborted) return ACCEPTED;
       log.error({ err: thrown }, 'a request failed');
     }
+    // What is wrong with the store, and what to do about it, is the operator's to know.
+    if (thrown instanceof ErrandError && thrown.kind === 'storeAway') log.error({ err: thrown }, 'a request failed');
     const error = toRpcError(thrown);
     return { kind: 'response', status: error.status, body: errorResponse(readableId(inbound.message), error) };
   }

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from 'pino';
 import { LeaseLost } from '../../engine/failures.ts';
 import { ErrandError } from '../../errors.ts';
 import type { Store } from '../../store.ts';
@@ -16,6 +17,7 @@ type Transition = (task: Task, now: number) => Task;
  */
 export class TaskRecord {
   readonly #store: Store;
+  readonly #log: Logger;
   readonly #epoch: number;
   readonly #listeners = new Set<(task: Task) => void>();
   readonly #onPersist: ((created: Promise<Task>) => void) | undefined;
@@ -30,10 +32,12 @@ export class TaskRecord {
   /** The record of a task on disk; with `attempt`, of one that is not there yet. */
   constructor(
     store: Store,
+    log: Logger,
     task: Task,
     attempt?: { readonly sleepPersists: boolean; readonly onPersist: (created: Promise<Task>) => void },
   ) {
     this.#store = store;
+    this.#log = log;
     this.#task = task;
     this.#epoch = task.epoch;
     this.#written = attempt === undefined;
@@ -81,6 +85,7 @@ export class TaskRecord {
       return await this.#change(transition, entries);
     } catch (error) {
       if (!isStoreAway(error)) throw error;
+      this.#log.error({ err: error, task: this.#task.id }, 'the store cannot take what a run did; trying again');
       return this.#insist(transition, entries, TRY_AGAIN_AFTER);
     }
   }

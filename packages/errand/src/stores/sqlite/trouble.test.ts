@@ -40,17 +40,14 @@ async function opened(file = newFile()): Promise<Store> {
   return store;
 }
 
-/** A server on a file, that says nothing. */
-function server(file: string, define: (errand: Errand) => void) {
-  const errand = createErrand({
-    name: 'trouble',
-    version: '1.0.0',
-    store: sqlite(file),
-    log: pino({ level: 'silent' }),
-  });
+/** A client of a server on a file, and what the server logs. */
+function served(file: string, define: (errand: Errand) => void) {
+  const lines: string[] = [];
+  const log = pino({}, { write: (line: string) => void lines.push(line) });
+  const errand = createErrand({ name: 'trouble', version: '1.0.0', store: sqlite(file), log });
   define(errand);
   closers.push(() => errand.close());
-  return testClient(errand);
+  return { client: testClient(errand), lines };
 }
 
 /** Somebody else's open transaction. */
@@ -97,7 +94,7 @@ describe('a full disk', () => {
     const file = newFile();
     const effects: string[] = [];
     let free = () => {};
-    const client = server(file, (errand) =>
+    const { client, lines } = served(file, (errand) =>
       errand.tool('render', { task: 'always' }, async (_, task) => {
         await task.step('render', () => {
           effects.push('rendered');
@@ -111,6 +108,16 @@ describe('a full disk', () => {
     await vi.waitUntil(() => effects.length > 0);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     expect(await client.read(taskId as string)).toMatchObject({ status: 'working' });
+    // Whoever asks for what has no room is told to try again, and the operator what to do.
+    await expect(client.call('render', { text: 'x'.repeat(50_000) })).rejects.toMatchObject({
+      code: -32603,
+      data: { retryable: true, retryAfterMs: 1000 },
+    });
+    for (const message of ['the store cannot take what a run did; trying again', 'a request failed']) {
+      const line = lines.find((line) => line.includes(message));
+      expect(line).toMatch(/its disk is full .*; free some space/);
+      expect(line).toContain(file);
+    }
     free();
     await client.until(taskId as string, 'completed', 10_000);
     expect(effects).toHaveLength(1);
