@@ -54,15 +54,16 @@ export function toFailure(thrown: unknown, step: string): Failure {
     name: thrown.name,
     message: messageOf(thrown),
     ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
-    ...(data === undefined ? {} : { data: dataOf(data, step) }),
+    ...(data === undefined ? {} : { data: jsonOf(data, `the data of the error that step "${step}" threw`) }),
   };
 }
 
-function dataOf(data: unknown, step: string): JsonValue {
+/** The JSON copy of what came with an error; where it is none, what is wrong with it. */
+export function jsonOf(data: unknown, what: string): JsonValue {
   try {
-    return jsonCopy(data, `the data of the error that step "${step}" threw`);
+    return jsonCopy(data, what);
   } catch (error) {
-    return (error as Error).message;
+    return messageOf(error);
   }
 }
 

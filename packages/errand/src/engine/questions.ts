@@ -64,7 +64,7 @@ function elicitation(key: string, question: ElicitForm | ElicitUrl): InputReques
   if (type !== 'object' || !isObject(properties))
     throw new TypeError(`${what}: the schema of a form describes an object`);
   for (const [name, property] of Object.entries(properties)) checkField(what, name, property);
-  const requestedSchema: JsonObject = { type, properties, ...(required === undefined ? {} : { required }) };
+  const requestedSchema = jsonCopy({ type, properties, required }, what);
   return { method: 'elicitation/create', params: { mode: 'form', message, requestedSchema } };
 }
 

@@ -3,7 +3,7 @@ import { isObject, jsonCopy, type JsonObject, type JsonValue } from '../json.ts'
 import { checkSize, type Limits } from '../limits.ts';
 import { check, issuesText } from '../schema.ts';
 import type { TaskOutcome, ToolResult } from '../task/task.ts';
-import { messageOf, StepError } from './failures.ts';
+import { jsonOf, messageOf, StepError } from './failures.ts';
 import type { RegisteredTool } from './registry.ts';
 
 /** What a handler returned, as the tool result that it stands for. Throws `internal` where it is none. */
@@ -63,7 +63,14 @@ export function toOutcome(thrown: unknown): TaskOutcome {
   const error = asRpcError(thrown);
   if (error !== undefined) {
     const { code, data } = error;
-    return { kind: 'error', error: { code, message: messageOf(error), ...(data === undefined ? {} : { data }) } };
+    return {
+      kind: 'error',
+      error: {
+        code,
+        message: messageOf(error),
+        ...(data === undefined ? {} : { data: jsonOf(data, 'the data of an error') }),
+      },
+    };
   }
   return { kind: 'result', result: { ...textResult(messageOf(thrown)), isError: true } };
 }

@@ -91,33 +91,36 @@ class SqliteStore implements Store {
 
   create(task: Task, entries: readonly JournalEntry[] = []): Promise<Task> {
     return this.#write((connection) => {
-      const { ids, tasks, journal } = connection;
+      const { ids, tasks, journal, recent } = connection;
       const place = ids.unseal(task.id);
       if (place === undefined) throw new TypeError(`${task.id} is not an id of this store`);
-      if (tasks.has(place)) throw idTaken(task.id);
       assertNext(entries, 0);
-      tasks.insert(place, task, entries.length);
+      const length = insertNew(() => tasks.insert(place, task, entries.length), task.id);
       journal.append(place.row, entries);
       connection.keepTime(this.now());
+      recent.keep(task.id, { task, entries: entries.length, length });
       return { value: task, changed: task };
     });
   }
 
   change(id: string, decide: Decide): Promise<Task | undefined> {
     return this.#write<Task | undefined>((connection) => {
-      const { ids, tasks, journal } = connection;
+      const { ids, tasks, journal, recent } = connection;
       const place = ids.unseal(id);
-      const stored = place && tasks.read(id, place);
+      const stored = recent.get(id) ?? (place && tasks.read(id, place));
       if (stored === undefined) return { value: undefined };
       const change = decide(stored.task);
       const next = changed(stored.task, change);
       if (next === undefined) return { value: stored.task };
-      const entries = change?.entries ?? [];
-      connection.recent.forget(id);
-      assertNext(entries, stored.entries);
-      if (!tasks.update(place!, next, stored.entries + entries.length)) throw new Error(`${id} changed meanwhile`);
-      journal.append(place!.row, entries);
+      const fresh = change?.entries ?? [];
+      assertNext(fresh, stored.entries);
+      const entries = stored.entries + fresh.length;
+      const length = tasks.update(place!, next, entries);
+      if (length === undefined) throw new Error(`${id} changed meanwhile`);
+      journal.append(place!.row, fresh);
       connection.keepTime(this.now());
+      // What is counted anew each time is made good when the task is read from the file.
+      recent.keep(id, { task: next, entries, length: stored.length + length });
       return { value: next, changed: next };
     });
   }
@@ -144,7 +147,8 @@ class SqliteStore implements Store {
   }
 
   async journal(id: string): Promise<JournalEntry[]> {
-    return this.#use(({ ids, tasks, journal }) => {
+    return this.#use(({ ids, tasks, journal, recent }) => {
+      if (recent.get(id)?.entries === 0) return [];
       const place = ids.unseal(id);
       return place !== undefined && tasks.has(place) ? journal.read(place.row) : [];
     });
@@ -311,5 +315,13 @@ async function makeFolder(file: string): Promise<void> {
     await mkdir(dirname(file), { recursive: true });
   } catch (cause) {
     throw new Error(`${file} cannot be used: its folder cannot be made (${(cause as Error).message})`, { cause });
+  }
+}
+
+function insertNew<T>(insert: () => T, id: string): T {
+  try {
+    return insert();
+  } catch (thrown) {
+    throw (thrown as { code?: unknown }).code === 'SQLITE_CONSTRAINT_PRIMARYKEY' ? idTaken(id) : thrown;
   }
 }

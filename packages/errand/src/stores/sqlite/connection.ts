@@ -98,11 +98,13 @@ export class Connection {
   commit(commands: readonly Command[]): void {
     this.#begin.run();
     try {
+      this.recent.check();
       for (const command of commands) this.#run(command);
       const reserved = this.ids.runLow ? this.ids.reserve() : undefined;
       this.#commit.run();
       if (reserved !== undefined) this.ids.use(reserved);
     } catch (thrown) {
+      this.recent.forgetAll();
       if (this.db.inTransaction) this.#rollback.run();
       throw thrown;
     }
@@ -125,6 +127,7 @@ export class Connection {
       // A full or failing disk may have undone the whole transaction already.
       if (!this.db.inTransaction) throw thrown;
       this.#rollbackTo.run();
+      this.recent.forgetAll();
       command.fail(this.blame(thrown));
     }
     this.#release.run();

@@ -7,9 +7,9 @@ const TASKS = 1000;
 const LARGEST = 16_384;
 
 /**
- * Tasks as they were read last. Clients ask again and again for a task that did not change; then
- * no row is read and no JSON parsed. Every write of this process forgets what it touches, and a
- * commit of any other process, which SQLite tells of by its data version, forgets everything.
+ * Tasks as they were read or written last: to read one again, or to decide on it, costs no row and
+ * no JSON. A commit of any other process, which SQLite tells of by its data version, forgets
+ * everything; so does a command or a commit that fails.
  */
 export class RecentTasks {
   readonly #dataVersion: () => number;
@@ -24,31 +24,33 @@ export class RecentTasks {
   }
 
   get(id: string): StoredTask | undefined {
-    if (!this.#checked) this.#check();
+    if (!this.#checked) this.#checkForThisTurn();
     return this.#tasks.get(id);
   }
 
-  /**
-   * Once in an iteration of the event loop: whatever is asked in it was on its way before it began,
-   * so nobody can have heard of a later commit.
-   */
-  #check(): void {
-    this.#checked = true;
-    setImmediate(() => (this.#checked = false));
+  /** Looks for commits of others now. Within a transaction that writes there can be none after that. */
+  check(): void {
     const version = this.#dataVersion();
     if (version === this.#version) return;
     this.#version = version;
     this.#tasks.clear();
   }
 
+  /**
+   * Once in an iteration of the event loop: whatever is asked in it was on its way before it began,
+   * so nobody can have heard of a later commit.
+   */
+  #checkForThisTurn(): void {
+    this.#checked = true;
+    setImmediate(() => (this.#checked = false));
+    this.check();
+  }
+
   keep(id: string, stored: StoredTask): void {
+    this.#tasks.delete(id);
     if (stored.length > LARGEST) return;
     if (this.#tasks.size === TASKS) this.#tasks.delete(this.#tasks.keys().next().value!);
     this.#tasks.set(id, frozen(stored));
-  }
-
-  forget(id: string): void {
-    this.#tasks.delete(id);
   }
 
   forgetAll(): void {
@@ -58,6 +60,7 @@ export class RecentTasks {
 
 /** Several readers get the same object; an attempt to change it is an error. */
 function frozen<T extends object>(value: T): T {
+  if (Object.isFrozen(value)) return value;
   for (const member of Object.values(value)) if (typeof member === 'object' && member !== null) frozen(member);
   return Object.freeze(value);
 }

@@ -62,23 +62,21 @@ export function taskTable(db: Database) {
       const found = nonceOf.get(row);
       return found !== undefined && isSameNonce(found, nonce);
     },
-    insert({ row, nonce }: Place, task: Task, entries: number): void {
+    /** Gives how many characters its texts take. Throws where the row is taken. */
+    insert({ row, nonce }: Place, task: Task, entries: number): number {
       const { principal, createdAt, deadlineAt, expiresAt } = task;
-      insertTask.run(row, nonce, principal, createdAt, deadlineAt, expiresAt, entries, task.version, ...stateOf(task));
+      const state = stateOf(task);
+      insertTask.run(row, nonce, principal, createdAt, deadlineAt, expiresAt, entries, task.version, ...state);
       const { tool, toolVersion, seed, prepared, capabilities } = task;
-      insertCall.run(
-        row,
-        tool,
-        toolVersion,
-        seed,
-        JSON.stringify(task.arguments),
-        json(prepared),
-        members(capabilities),
-      );
+      const call = [tool, toolVersion, seed, JSON.stringify(task.arguments), json(prepared), members(capabilities)];
+      insertCall.run(row, ...call);
+      return lengthOf(state) + lengthOf(call);
     },
-    /** Writes the next state over the one of the version before. Returns whether that was there. */
-    update({ row }: Place, task: Task, entries: number): boolean {
-      return update.run(entries, task.version, ...stateOf(task), row, task.version - 1).changes === 1;
+    /** Writes the next state over the one of the version before. Gives how many characters its texts take, or `undefined` where that was not there. */
+    update({ row }: Place, task: Task, entries: number): number | undefined {
+      const state = stateOf(task);
+      const { changes } = update.run(entries, task.version, ...state, row, task.version - 1);
+      return changes === 1 ? lengthOf(state) : undefined;
     },
     expire: (now: number, limit: number): number => expire.run(now, limit).changes,
     due: (after: number, until: number): DuePlace[] => due.all(after, until),
@@ -88,7 +86,7 @@ export function taskTable(db: Database) {
   };
 }
 
-function lengthOf(row: TaskRow): number {
+function lengthOf(row: readonly unknown[]): number {
   return row.reduce<number>((sum, value) => (typeof value === 'string' ? sum + value.length : sum), 0);
 }
 
