@@ -61,6 +61,16 @@ describe('a JSON Schema', () => {
     expect(checkJson(ADDRESS, value)).toEqual({ value });
   });
 
+  it('leaves its schema as it is, also one that cannot be changed', () => {
+    const schema = Object.freeze({
+      type: 'object',
+      properties: Object.freeze({ go: Object.freeze({ type: 'boolean' }) }),
+    });
+    expect(checkJson(schema, { go: true })).toEqual({ value: { go: true } });
+    expect(jsonSchema(schema)['~standard'].validate({ go: 7 })).toMatchObject({ issues: [{}] });
+    expect(Reflect.ownKeys(schema)).toEqual(['type', 'properties']);
+  });
+
   it('names the innermost place only', () => {
     expect(issues(ADDRESS, { address: { zip: 5 } }).map(({ path }) => path)).toEqual(['address.zip']);
     expect(issues(ADDRESS, { address: {} }).map(({ path }) => path)).toEqual(['address']);

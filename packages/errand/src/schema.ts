@@ -22,7 +22,7 @@ export async function check<S extends StandardSchemaV1>(
 
 /** Checks a value by a JSON Schema (2020-12). */
 export function checkJson(schema: JsonObject, value: unknown): Checked<unknown> {
-  const issues = problems(new Validator(schema, '2020-12', false), value);
+  const issues = problems(validatorOf(schema), value);
   if (issues.length === 0) return { value };
   return { issues: issues.map(({ path, message }) => ({ path: path.join('.'), message })) };
 }
@@ -52,7 +52,7 @@ export function describeSchema(schema: StandardSchemaV1, side: 'input' | 'output
 
 /** A Standard Schema from a JSON Schema (2020-12), for tools that have no other. */
 export function jsonSchema<T = JsonObject>(schema: JsonObject): StandardSchemaV1<T> & StandardJSONSchemaV1<T> {
-  const validator = new Validator(schema, '2020-12', false);
+  const validator = validatorOf(schema);
   return {
     '~standard': {
       version: 1,
@@ -64,6 +64,11 @@ export function jsonSchema<T = JsonObject>(schema: JsonObject): StandardSchemaV1
       jsonSchema: { input: () => schema, output: () => schema },
     },
   };
+}
+
+/** The validator writes into the schema that it is given: that may be part of a task's record, or frozen by its owner. */
+function validatorOf(schema: JsonObject): Validator {
+  return new Validator(structuredClone(schema), '2020-12', false);
 }
 
 /** What a validator finds wrong, each under its path. */
