@@ -118,7 +118,6 @@ describe('what a handler returns', () => {
   it('may be thrown in any shape, and becomes a text', async () => {
     const errand = server()
       .tool('bare', {}, () => {
-         
         throw Object.create(null);
       })
       .tool('wordless', {}, () => {
