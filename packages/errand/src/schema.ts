@@ -27,11 +27,6 @@ export function checkJson(schema: JsonObject, value: unknown): Checked<unknown> 
   return { issues: issues.map(({ path, message }) => ({ path: path.join('.'), message })) };
 }
 
-/** The validator writes into the schema that it is given, which is not ours to change. */
-function validatorOf(schema: JsonObject): Validator {
-  return new Validator(structuredClone(schema) as Schema, '2020-12', false);
-}
-
 /** All issues in one line. */
 export function issuesText(issues: readonly Issue[]): string {
   return issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
