@@ -97,7 +97,15 @@ export const LIFE_MUTANTS = [
     '(isTerminal(task) ? task.lastUpdatedAt + 1000 : task.expiresAt) <= store.now()',
   ),
   mutant('ids-count', 16, [cases('isolation')], SQLITE_IDS, 'randomFillSync(this.#pool);', ''),
-  mutant('anyone-reads-anything', 17, [cases('isolation')], COMMANDS, 'task.principal !== owner', `owner === ''`),
+  {
+    id: 'anyone-reads-anything',
+    gap: 17,
+    tests: [cases('isolation')],
+    edits: [
+      { file: COMMANDS, find: 'store.read(taskId, owner)', replace: 'store.read(taskId)' },
+      { file: COMMANDS, find: 'task.principal !== owner', replace: `owner === ''` },
+    ],
+  },
   {
     id: 'notification-cancels-the-task',
     gap: 18,
