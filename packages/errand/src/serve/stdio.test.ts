@@ -199,6 +199,13 @@ describe('notifications/cancelled', () => {
     request(2, 'tasks/get', { taskId: 't' });
     await until(2);
   });
+
+  it('under an id is a request, and answered', async () => {
+    const { request, messages, until } = await setUp();
+    request(1, 'notifications/cancelled', { requestId: 1 });
+    await until(1);
+    expect(messages()).toMatchObject([{ id: 1, error: { code: -32601 } }]);
+  });
 });
 
 describe('the end', () => {

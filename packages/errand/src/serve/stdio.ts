@@ -54,7 +54,10 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
     } catch (thrown) {
       return void send(errorResponse(undefined, toRpcError(thrown)));
     }
-    if (isObject(message) && message.method === 'notifications/cancelled') return takeBack(message.params);
+    // With an id it would be a request, which wants its answer: that there is no such method.
+    if (isObject(message) && message.method === 'notifications/cancelled' && !('id' in message)) {
+      return takeBack(message.params);
+    }
     const id = readableId(message);
     if (id !== undefined && underWay.has(id)) {
       return void send(
