@@ -111,7 +111,8 @@ function apply(holder: Parent, edit: Edit, raws: string[]): void {
   if (chosen === undefined) return;
   const [parent, at] = chosen;
   const written = (value: unknown): unknown => {
-    if (!isObject(value) || typeof value['raw'] !== 'string') return value;
+    // A later edit may change what this one put in, and the case must stay as it is.
+    if (!isObject(value) || typeof value['raw'] !== 'string') return structuredClone(value);
     return `raw-json-${raws.push(value['raw']) - 1}`;
   };
   switch (edit.op) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { fuzzHttp } from './campaign.ts';
-import { fuzzStdio } from './lines.ts';
+import { fuzzHttp } from './over-http.ts';
+import { fuzzStdio } from './over-stdio.ts';
 import { startSubject, type Measure, type Subject } from './subject.ts';
 import { Tally } from './tally.ts';
 

@@ -102,7 +102,7 @@ class Answers {
 
   /** What may have led to an answer. */
   #about(line: string): string {
-    const { id } = JSON.parse(line) as Loose;
+    const { id } = JSON.parse(line);
     const sent = this.#waiting.get(id)?.sent.map(({ body }) => body.toString('latin1').slice(0, 1500));
     return `to: ${sent?.join('\nor: ') ?? 'nothing of that id'}\nlog: ${this.#subject.log()}`;
   }
@@ -124,7 +124,7 @@ class Answers {
     if (this.#wrong) throw this.#wrong;
   }
 
-  /** Resolves when every request was answered, but for subscriptions, which may go on, and what was taken back. */
+  /** Resolves when every request was answered, but for subscriptions, which may go on. */
   async all(): Promise<void> {
     const isLeft = (): unknown[] =>
       [...this.#waiting.values()].flatMap(({ sent, left }) => {
