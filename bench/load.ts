@@ -1,84 +1,61 @@
-import { connect, type Socket } from 'node:net';
+import type { Serving } from './serving.ts';
+import type { Client, Subject } from './subject.ts';
 
-export interface Load {
-  readonly url: URL;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: string;
-}
-
+/** What one subject did in one round. */
 export interface Round {
+  readonly operations: number;
   readonly perSecond: number;
-  /** In ms. */
+  /** CPU of the server's process an operation, in µs. */
+  readonly cpuMicros: number;
+  /** What part of the time the server's process was computing; above 1 where threads of it ran side by side. */
+  readonly busy: number;
+  /** How long operations, or their timed part, took, in ms. */
   readonly p50: number;
   readonly p95: number;
-  readonly requests: number;
+  readonly p99: number;
 }
 
-export const CONNECTIONS = 8;
+export interface LoadOptions {
+  readonly connections: number;
+  readonly seconds: number;
+}
 
-/**
- * Sends one request over and over on keep-alive connections, each waiting for its answer, for `ms`.
- * It writes to sockets itself: an HTTP client costs more than the servers that are compared, and
- * load generators count latency in whole milliseconds, where these servers need a fraction of one.
- */
-export async function load(target: Load, ms: number): Promise<Round> {
-  const request = frame(target);
-  const latencies: number[] = [];
+/** Has clients operate over and over for some time, each as soon as its last operation is done. */
+export async function load(subject: Subject, serving: Serving, options: LoadOptions): Promise<Round> {
+  const { connections, seconds } = options;
+  const clients = await Promise.all(Array.from({ length: connections }, () => subject.connect(serving)));
+  const cpuBefore = await serving.cpuMicros();
   const begun = performance.now();
-  const end = begun + ms;
-  const drive = async () => {
-    const socket = connect(Number(target.url.port), target.url.hostname).setNoDelay();
-    try {
-      while (performance.now() < end) {
-        const sent = performance.now();
-        await exchange(socket, request);
-        latencies.push(performance.now() - sent);
-      }
-    } finally {
-      socket.destroy();
+  const times = await operate(clients, begun + seconds * 1000);
+  const took = performance.now() - begun;
+  const cpu = (await serving.cpuMicros()) - cpuBefore;
+  await Promise.all(clients.map(async (client) => client.close()));
+  times.sort((a, b) => a - b);
+  return {
+    operations: times.length,
+    perSecond: times.length / (took / 1000),
+    cpuMicros: cpu / times.length,
+    busy: cpu / 1000 / took,
+    p50: quantile(times, 0.5),
+    p95: quantile(times, 0.95),
+    p99: quantile(times, 0.99),
+  };
+}
+
+async function operate(clients: readonly Client[], end: number): Promise<number[]> {
+  const times: number[] = [];
+  const drive = async (client: Client) => {
+    while (performance.now() < end) {
+      const begun = performance.now();
+      const timed = await client.operate();
+      times.push(timed ?? performance.now() - begun);
     }
   };
-  await Promise.all(Array.from({ length: CONNECTIONS }, drive));
-  const seconds = (performance.now() - begun) / 1000;
-  latencies.sort((a, b) => a - b);
-  const quantile = (share: number) => latencies[Math.floor((latencies.length - 1) * share)] ?? Number.NaN;
-  return { perSecond: latencies.length / seconds, p50: quantile(0.5), p95: quantile(0.95), requests: latencies.length };
+  await Promise.all(clients.map(drive));
+  return times;
 }
 
-function frame({ url, headers, body }: Load): Buffer {
-  const all = { Host: url.host, ...headers, 'Content-Length': String(Buffer.byteLength(body)) };
-  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`);
-  return Buffer.from(`POST ${url.pathname} HTTP/1.1\r\n${lines.join('')}\r\n${body}`);
-}
-
-/** Sends a request and resolves with the body of its answer, which must be a 200 with a Content-Length. */
-function exchange(socket: Socket, request: Buffer): Promise<string> {
-  return new Promise((resolve, reject) => {
-    let received = '';
-    const settle = (act: () => void) => {
-      socket.off('data', onData).off('error', onEnd).off('close', onEnd);
-      act();
-    };
-    const onEnd = (error?: unknown) => settle(() => reject(error instanceof Error ? error : new Error('closed')));
-    const onData = (chunk: Buffer) => {
-      received += chunk.toString('latin1');
-      const head = received.indexOf('\r\n\r\n');
-      if (head < 0) return;
-      const length = /^HTTP\/1\.1 200 [^]*?\r\ncontent-length: (\d+)/i.exec(received)?.[1];
-      if (length === undefined) return settle(() => reject(new Error(`unexpected answer: ${received}`)));
-      if (received.length >= head + 4 + Number(length)) settle(() => resolve(received.slice(head + 4)));
-    };
-    socket.on('data', onData).on('error', onEnd).on('close', onEnd);
-    socket.write(request);
-  });
-}
-
-/** Sends one request on a connection of its own. Resolves with the JSON of the answer. */
-export async function once(target: Load): Promise<unknown> {
-  const socket = connect(Number(target.url.port), target.url.hostname);
-  try {
-    return JSON.parse(await exchange(socket, frame(target)));
-  } finally {
-    socket.destroy();
-  }
+/** The value below which a share of sorted values lies. */
+export function quantile(sorted: readonly number[], share: number): number {
+  return sorted[Math.floor((sorted.length - 1) * share)] ?? Number.NaN;
 }

@@ -1,7 +1,6 @@
 // The yardstick: the least that a JSON-RPC server on node:http can do.
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tell } from './serving.ts';
+import { listen } from '../serving.ts';
 
 const server = createServer((request, response) => {
   let text = '';
@@ -14,4 +13,4 @@ const server = createServer((request, response) => {
     response.end(body);
   });
 });
-server.listen(0, '127.0.0.1', () => tell(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`));
+listen(server);

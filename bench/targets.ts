@@ -1,0 +1,26 @@
+import type { Measured } from './measured.ts';
+
+/** What was to be reached, and what was. */
+export interface Target {
+  readonly what: string;
+  readonly reached: boolean;
+  readonly figure: string;
+}
+
+/** Judges by the best of each subject's rounds; leaves out what was not measured. */
+export function targets(measured: ReadonlyMap<string, Measured>): Target[] {
+  const [a, c, d, e, f] = ['a', 'c', 'd', 'e', 'f'].map((key) => measured.get(key));
+  const judged: Target[] = [];
+  const atLeast = (what: string, figure: number, bound: number) =>
+    judged.push({ what, figure: `${figure.toFixed(2)} ×`, reached: figure >= bound });
+  const atMost = (what: string, figure: number, bound: number, unit: string) =>
+    judged.push({ what, figure: `${figure.toFixed(2)} ${unit}`, reached: figure <= bound });
+  if (c && d) {
+    atLeast('d : c in cycles/s, at least 6 ×', d.best.perSecond / c.best.perSecond, 6);
+    atLeast('c : d in CPU a cycle, at least 8 ×', c.leastCpu / d.leastCpu, 8);
+  }
+  if (a && e) atLeast('e : a in requests/s, at least 0.75 ×', e.best.perSecond / a.best.perSecond, 0.75);
+  if (a && d) atMost('d : a in CPU an operation, at most 6 ×', d.leastCpu / a.leastCpu, 6, '×');
+  if (f) atMost('f p50, at most 2 ms', f.best.p50, 2, 'ms');
+  return judged;
+}
