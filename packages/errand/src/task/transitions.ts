@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../json.ts';
-import type { Input, InputCapabilities, InputRequest, InputResponse } from './input.ts';
+import type { Input, InputRequest, InputResponse } from './input.ts';
 import { isTerminal, type Progress, type Task, type TaskOutcome } from './task.ts';
 
 /*
@@ -8,18 +7,12 @@ import { isTerminal, type Progress, type Task, type TaskOutcome } from './task.t
  */
 
 /** What a task begins with. Durations in ms. */
-export interface NewTask {
-  readonly id: string;
-  readonly principal: string;
-  readonly tool: string;
-  readonly toolVersion: string;
-  readonly arguments: JsonObject;
-  readonly prepared?: JsonValue;
-  readonly seed: string;
-  readonly capabilities: InputCapabilities;
+export interface NewTask extends Pick<
+  Task,
+  'id' | 'principal' | 'tool' | 'toolVersion' | 'arguments' | 'prepared' | 'seed' | 'capabilities' | 'pollIntervalMs'
+> {
   readonly deadlineMs: number;
   readonly retentionMs: number;
-  readonly pollIntervalMs: number;
 }
 
 /** A task as it is at its creation: working, and due for a run. */
