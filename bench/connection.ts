@@ -8,6 +8,13 @@ export interface Answer {
   readonly body: string;
 }
 
+let sent = 0;
+
+/** How many requests all connections have sent so far. */
+export function requestsSent(): number {
+  return sent;
+}
+
 interface Waiting {
   readonly resolve: (answer: Answer) => void;
   readonly reject: (error: Error) => void;
@@ -39,6 +46,7 @@ export class Connection {
   exchange(request: string | Buffer, onText?: (soFar: string) => void): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#waiting = { resolve, reject, onText };
+      sent++;
       this.#socket.write(request);
     });
   }

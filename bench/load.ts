@@ -1,3 +1,4 @@
+import { requestsSent } from './connection.ts';
 import type { Serving } from './serving.ts';
 import type { Client, Subject } from './subject.ts';
 
@@ -5,6 +6,8 @@ import type { Client, Subject } from './subject.ts';
 export interface Round {
   readonly operations: number;
   readonly perSecond: number;
+  /** Requests an operation. */
+  readonly requests: number;
   /** CPU of the server's process an operation, in µs. */
   readonly cpuMicros: number;
   /** What part of the time the server's process was computing; above 1 where threads of it ran side by side. */
@@ -25,15 +28,18 @@ export async function load(subject: Subject, serving: Serving, options: LoadOpti
   const { connections, seconds } = options;
   const clients = await Promise.all(Array.from({ length: connections }, () => subject.connect(serving)));
   const cpuBefore = await serving.cpuMicros();
+  const sentBefore = requestsSent();
   const begun = performance.now();
   const times = await operate(clients, begun + seconds * 1000);
   const took = performance.now() - begun;
+  const requests = requestsSent() - sentBefore;
   const cpu = (await serving.cpuMicros()) - cpuBefore;
   await Promise.all(clients.map(async (client) => client.close()));
   times.sort((a, b) => a - b);
   return {
     operations: times.length,
     perSecond: times.length / (took / 1000),
+    requests: requests / times.length,
     cpuMicros: cpu / times.length,
     busy: cpu / 1000 / took,
     p50: quantile(times, 0.5),

@@ -15,17 +15,18 @@ export interface Report {
 
 const COLUMNS: readonly [title: string, below: string, width: number][] = [
   ['', '', 34],
+  ['req/op', 'best', 8],
   ['op/s', 'best (median)', 16],
   [': a', 'best', 7],
   ['CPU µs/op', 'least (median)', 16],
   [': a', 'least', 8],
-  ['server busy', 'best', 13],
+  ['busy', 'best', 8],
   ['p50', 'ms', 8],
   ['p95', 'best', 8],
   ['p99', 'round', 8],
 ];
 
-/** The report as text of at most 120 columns. */
+/** The report as text of about 120 columns. */
 export function textOf({ machine, cores, connections, options, measured, targets }: Report): string {
   const { cpu, cores: count, memoryGiB, system, node, loadAverage, date } = machine;
   const lines = [
@@ -58,6 +59,7 @@ function pinning(cores: Cores | undefined): string {
 function cells({ subject, best, median, leastCpu }: Measured, bare: Measured | undefined): string[] {
   return [
     `${subject.key}  ${subject.name}`,
+    best.requests.toFixed(1),
     `${best.perSecond.toFixed(0)} (${median.perSecond.toFixed(0)})`,
     bare ? (best.perSecond / bare.best.perSecond).toFixed(2) : '',
     `${leastCpu.toFixed(0)} (${median.cpuMicros.toFixed(0)})`,

@@ -15,8 +15,6 @@ export interface Subject {
   readonly name: string;
   /** A file of `servers/`, without its ending. Subjects of one file share its process. */
   readonly server: string;
-  /** How many requests one operation takes at least. */
-  readonly requests: number;
   /** Makes a client that is ready to operate. */
   connect(serving: Serving): Promise<Client>;
 }

@@ -9,7 +9,6 @@ export const durableCycle: Subject = {
   key: 'd',
   name: 'Errand durable cycle',
   server: 'errand',
-  requests: 2,
   async connect({ url }) {
     const connection = new Connection(url);
     return {
@@ -24,7 +23,6 @@ export const tasksGet: Subject = {
   key: 'e',
   name: 'Errand tasks/get',
   server: 'errand',
-  requests: 1,
   async connect({ url }) {
     const connection = new Connection(url);
     const taskId = await finish(connection, url);
@@ -41,7 +39,6 @@ export const completion: Subject = {
   key: 'f',
   name: 'Errand completion to subscriber',
   server: 'errand',
-  requests: 3,
   async connect({ url }) {
     const connection = new Connection(url);
     const stream = new Connection(url);

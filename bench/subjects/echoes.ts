@@ -7,7 +7,6 @@ export const bareEcho: Subject = {
   key: 'a',
   name: 'bare node:http echo',
   server: 'echo',
-  requests: 1,
   connect: async ({ url }) => repeat(url, modernRequest(url, 'tasks/get', { taskId: 'x'.repeat(30) }), '"taskId"'),
 };
 
@@ -15,7 +14,6 @@ export const sdkEcho: Subject = {
   key: 'b',
   name: 'SDK 2 tools/call echo',
   server: 'sdk-v2',
-  requests: 1,
   connect: async ({ url }) => {
     const params = { name: 'echo', arguments: { text: 'hello' } };
     return repeat(url, modernRequest(url, 'tools/call', params), '"text":"hello"');

@@ -8,7 +8,6 @@ export const sessionCycle: Subject = {
   key: 'c',
   name: 'SDK 1 in-memory cycle',
   server: 'sdk-v1',
-  requests: 3,
   async connect({ url }) {
     const connection = new Connection(url);
     const session = await open(connection, url);
