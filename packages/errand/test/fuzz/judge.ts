@@ -27,6 +27,8 @@ const CODES = new Set([
     .filter(({ code }) => code !== ERRORS.internal.code)
     .map(({ code, status }) => `${status} ${code}`),
   `200 ${BROKEN}`,
+  // How a call came out travels in band, also where an answer to it, or its result, is too large.
+  `200 ${ERRORS.tooLarge.code}`,
   // What HTTP itself refuses (serve/http/gate.ts).
   ...[403, 405, 408, 415, 417, 431].map((status) => `${status} -32600`),
 ]);
