@@ -194,6 +194,18 @@ describe('two stores on one file', () => {
     expect(await pair[1]!.read(id)).toMatchObject({ runs: 40, version: 41 });
   });
 
+  test('show what the other has acknowledged, at whatever point of the event loop', async () => {
+    const file = newFile();
+    const [reader, writer] = [await opened(file), await opened(file)];
+    const { id } = await reader.create(newTask(reader));
+    for (let runs = 1; runs <= 20; runs++) {
+      // The reader looks right before the writer commits, in the same phase of the same turn.
+      setImmediate(() => void reader.read(id));
+      await writer.change(id, (task) => ({ task: { ...task, runs } }));
+      expect(await reader.read(id)).toMatchObject({ runs });
+    }
+  });
+
   test('tell each other of commits, soon, and not of their own', async () => {
     const file = newFile();
     const [first, second] = [await opened(file), await opened(file)];

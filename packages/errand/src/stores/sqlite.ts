@@ -107,7 +107,7 @@ class SqliteStore implements Store {
     return this.#write<Task | undefined>((connection) => {
       const { ids, tasks, journal, recent } = connection;
       const place = ids.unseal(id);
-      const stored = recent.get(id) ?? (place && tasks.read(id, place));
+      const stored = recent.latest(id) ?? (place && tasks.read(id, place));
       if (stored === undefined) return { value: undefined };
       const change = decide(stored.task);
       const next = changed(stored.task, change);

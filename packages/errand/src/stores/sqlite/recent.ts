@@ -15,7 +15,6 @@ export class RecentTasks {
   readonly #dataVersion: () => number;
   readonly #tasks = new Map<string, StoredTask>();
   #version: number;
-  #checked = false;
 
   constructor(db: Database) {
     const statement = db.prepare<[], number>('PRAGMA data_version').pluck();
@@ -23,27 +22,23 @@ export class RecentTasks {
     this.#version = this.#dataVersion();
   }
 
+  /** For readers: what another process has acknowledged by now is seen. */
   get(id: string): StoredTask | undefined {
-    if (!this.#checked) this.#checkForThisTurn();
+    this.check();
+    return this.latest(id);
+  }
+
+  /** Within a transaction that writes, where nobody else can commit once `check` has looked. */
+  latest(id: string): StoredTask | undefined {
     return this.#tasks.get(id);
   }
 
-  /** Looks for commits of others now. Within a transaction that writes there can be none after that. */
+  /** Looks for commits of others. This goes for the moment only: a client may have heard of one a moment later. */
   check(): void {
     const version = this.#dataVersion();
     if (version === this.#version) return;
     this.#version = version;
     this.#tasks.clear();
-  }
-
-  /**
-   * Once in an iteration of the event loop: whatever is asked in it was on its way before it began,
-   * so nobody can have heard of a later commit.
-   */
-  #checkForThisTurn(): void {
-    this.#checked = true;
-    setImmediate(() => (this.#checked = false));
-    this.check();
   }
 
   keep(id: string, stored: StoredTask): void {
