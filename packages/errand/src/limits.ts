@@ -13,7 +13,7 @@ export interface Limits {
   readonly stepBytes: number;
   /** Steps, questions, sleeps and the like that one task may begin. */
   readonly stepsPerTask: number;
-  /** Tasks of one principal that have not ended. Each process on a store counts what it created itself. */
+  /** Tasks of one principal that have not ended; of several processes on a store each counts them when it looks full. */
   readonly liveTasks: number;
   /** Reads of tasks by one principal, per second; twice as many in a burst. Those beyond are answered later. */
   readonly pollsPerSecond: number;
