@@ -88,10 +88,7 @@ export class Connection {
   othersCommitted(): boolean {
     const before = this.#seenVersion;
     this.#seenVersion = this.#dataVersion.get();
-    if (this.#seenVersion === before) return false;
-    // Whoever is told reads at once, maybe within an iteration in which these were checked already.
-    this.recent.forgetAll();
-    return true;
+    return this.#seenVersion !== before;
   }
 
   /** Makes one transaction of commands. Throws where it failed; then nothing of it is left. */
