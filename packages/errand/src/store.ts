@@ -1,17 +1,39 @@
+import type { LoggedEvent, StoredEvent } from './task/event.ts';
 import type { JournalEntry } from './task/journal.ts';
-import type { Task } from './task/task.ts';
+import type { Task, TaskStatus } from './task/task.ts';
 
-/** What a command makes of a task: its next state, and what the journal gains in the same commit. */
+/** What a command makes of a task: its next state, and what else is kept in the same commit. */
 export interface Change {
   readonly task: Task;
   readonly entries?: readonly JournalEntry[];
+  /** What the event log gains. */
+  readonly events?: readonly LoggedEvent[];
+  /** Subtasks that the handler made. They are new: a second one under an id is refused, and the change with it. */
+  readonly subtasks?: readonly Task[];
+  /** Another live task that becomes due now, if it is not: its `wakeAt` is moved to the present, and its version raised. */
+  readonly wakes?: string;
+}
+
+/** What a task is kept with from the start. */
+export interface Beginnings {
+  readonly entries?: readonly JournalEntry[];
+  readonly events?: readonly LoggedEvent[];
+}
+
+/** Which tasks of a principal are listed. */
+export interface ListOptions {
+  /** The id that the page before ended with. */
+  readonly after?: string;
+  readonly limit: number;
+  /** Only tasks of these statuses. */
+  readonly statuses?: readonly TaskStatus[];
 }
 
 /**
  * Decides on the latest state of a task inside the transaction. Must be pure and quick, and may
- * be called again with a later state. Returns `undefined`, or the very same task without
- * entries, to leave the task as it is; a throw fails this command alone, and none that shares its
- * commit. The store raises `version`. Fields that are fixed at creation stay as they were, and
+ * be called again with a later state. Returns `undefined`, or the very same task with nothing
+ * beside it, to leave the task as it is; a throw fails this command alone, and none that shares its
+ * commit. The store raises `version`, and `events` by the number of events. Fields that are fixed at creation stay as they were, and
  * entries go on where the journal ends: a change that does otherwise is refused with an error.
  */
 export type Decide = (task: Task) => Change | undefined;
@@ -51,8 +73,12 @@ export interface Store {
   /** Key material (32 bytes) for sealing what clients carry; the same for every process on this store. */
   secret(): Promise<Uint8Array>;
 
-  /** Keeps a new task under an id of `newId`, with the journal it already has. Rejects where the id is taken. */
-  create(task: Task, entries?: readonly JournalEntry[]): Promise<Task>;
+  /**
+   * Keeps a new task under an id of `newId`, with the journal and the events it already has. Rejects where the id
+   * is taken. Where the principal has a task of the same tool and idempotency key, nothing is kept, and that task
+   * is what it resolves with.
+   */
+  create(task: Task, beginnings?: Beginnings): Promise<Task>;
   /**
    * The committed state of a task, or `undefined` where there is none of that id. With an `owner`, the key of a
    * principal, tasks of others are not there either, and cost no more time to miss.
@@ -60,10 +86,24 @@ export interface Store {
   read(id: string, owner?: string): Promise<Task | undefined>;
   /** Changes a task. Resolves with its state after the commit, or `undefined` where there is none. */
   change(id: string, decide: Decide): Promise<Task | undefined>;
+  /**
+   * Changes a task and each of its live descendants in one commit: subtasks, their subtasks, and so on. A throw
+   * leaves all of them as they were. Resolves with the state of the task itself.
+   */
+  changeTree(id: string, decide: Decide): Promise<Task | undefined>;
   /** A task's journal in order. */
   journal(id: string): Promise<JournalEntry[]>;
 
-  /** Live tasks whose `wakeAt` lies after `after` and not after `until`, oldest first. */
+  /** The stored events of a task whose number is above `after`, in order, at most `limit`. */
+  events(id: string, after: number, limit: number): Promise<StoredEvent[]>;
+  /** The subtasks of a task, in the order of their creation. */
+  subtasks(id: string): Promise<Task[]>;
+  /** The descendants of a root that wait for an answer (`input_required`), in the order of their creation. */
+  asking(root: string): Promise<Task[]>;
+  /** Tasks of a principal that no handler made, latest first. An `after` that is unknown, or another's, gives the first page. */
+  list(principal: string, options: ListOptions): Promise<Task[]>;
+
+  /** Live tasks that are not paused, whose `wakeAt` lies after `after` and not after `until`, oldest first. */
   due(after: number, until: number): Promise<Due[]>;
   /** Ids of live tasks that are held, so that new code can be tried on them. */
   held(): Promise<string[]>;

@@ -36,6 +36,25 @@ export interface Progress {
   readonly total?: number;
 }
 
+/** Where a subtask hangs in its graph. */
+export interface Parent {
+  /** The task whose handler made it. */
+  readonly id: string;
+  /** The task that no handler made, from which the graph grew. */
+  readonly root: string;
+  /** Its key among the subtasks of its parent. */
+  readonly key: string;
+  /** The keys from the root down to it, `chunk-3/page-1`. */
+  readonly path: string;
+}
+
+/** The key under which a client makes a task once, however often it asks. */
+export interface Idempotency {
+  readonly key: string;
+  /** Stands for the arguments: the same key with others is an error. */
+  readonly digest: string;
+}
+
 /**
  * A durable record of one request being served. Plain data; every change makes a new one.
  * All times are in ms since the epoch, all durations in ms.
@@ -55,6 +74,13 @@ export interface Task {
   /** Random text that the keys of the task's steps derive from. */
   readonly seed: string;
   readonly capabilities: InputCapabilities;
+  /** Set on subtasks only. */
+  readonly parent?: Parent;
+  /** What its work may do: the scopes of the caller's token, or fewer. Absent where no token limits it. */
+  readonly scopes?: readonly string[];
+  readonly idempotency?: Idempotency;
+  /** The trace (W3C `traceparent`) of the request that made it. */
+  readonly traceparent?: string;
 
   readonly status: TaskStatus;
   readonly statusMessage?: string;
@@ -80,6 +106,16 @@ export interface Task {
   readonly runs: number;
   /** Why no run fits the task, until fitting code comes. */
   readonly held?: string;
+  /** Nothing of it runs until it is resumed. */
+  readonly paused?: true;
+  /** What its work was told on the way, in the order in which it was said. */
+  readonly steering?: readonly JsonValue[];
+  /** How often a whole run has failed and was tried again. */
+  readonly retries?: number;
+  /** How many subtasks its handler has made. */
+  readonly subtasks?: number;
+  /** How many events its log has seen. The store counts. */
+  readonly events: number;
 }
 
 /** Whether a task has ended for good. */

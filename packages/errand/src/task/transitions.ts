@@ -9,7 +9,18 @@ import { isTerminal, type Progress, type Task, type TaskOutcome } from './task.t
 /** What a task begins with. Durations in ms. */
 export interface NewTask extends Pick<
   Task,
-  'id' | 'principal' | 'tool' | 'toolVersion' | 'arguments' | 'prepared' | 'seed' | 'capabilities' | 'pollIntervalMs'
+  | 'id'
+  | 'principal'
+  | 'tool'
+  | 'toolVersion'
+  | 'arguments'
+  | 'prepared'
+  | 'seed'
+  | 'capabilities'
+  | 'pollIntervalMs'
+  | 'scopes'
+  | 'idempotency'
+  | 'traceparent'
 > {
   readonly deadlineMs: number;
   readonly retentionMs: number;
@@ -30,6 +41,7 @@ export function created(task: NewTask, now: number): Task {
     epoch: 0,
     wakeAt: now,
     runs: 0,
+    events: 0,
   };
 }
 
