@@ -14,10 +14,12 @@ export interface Change {
   readonly wakes?: string;
 }
 
-/** What a task is kept with from the start. */
-export interface Beginnings {
+/** A new task, and what is kept with it from the start. */
+export interface Creation {
+  readonly task: Task;
   readonly entries?: readonly JournalEntry[];
   readonly events?: readonly LoggedEvent[];
+  readonly subtasks?: readonly Task[];
 }
 
 /** Which tasks of a principal are listed. */
@@ -74,11 +76,12 @@ export interface Store {
   secret(): Promise<Uint8Array>;
 
   /**
-   * Keeps a new task under an id of `newId`, with the journal and the events it already has. Rejects where the id
-   * is taken. Where the principal has a task of the same tool and idempotency key, nothing is kept, and that task
-   * is what it resolves with.
+   * Keeps a new task under an id of `newId`, with the journal and the events it already has. `make` is called inside
+   * the transaction, and may be called again; what happened to the task until then is part of its creation. Rejects
+   * where the id is taken. Where the principal has a task of the same tool and idempotency key, nothing is kept, and
+   * that task is what it resolves with.
    */
-  create(task: Task, beginnings?: Beginnings): Promise<Task>;
+  create(make: () => Creation): Promise<Task>;
   /**
    * The committed state of a task, or `undefined` where there is none of that id. With an `owner`, the key of a
    * principal, tasks of others are not there either, and cost no more time to miss.
