@@ -25,6 +25,7 @@ export function taskOf(id: string, rest: Partial<Task> = {}): Task {
     pollIntervalMs: 1000,
     epoch: 0,
     runs: 0,
+    events: 0,
     ...rest,
   };
 }

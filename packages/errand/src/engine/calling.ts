@@ -124,7 +124,7 @@ export function createCalling({
   }
 
   async function createTask(task: Task): Promise<CallAnswer> {
-    return { kind: 'task', task: await store.create(task) };
+    return { kind: 'task', task: await store.create(() => ({ task })) };
   }
 
   /** Runs a call that becomes a task when it takes longer than the tool's patience. */

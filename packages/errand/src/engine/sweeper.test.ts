@@ -32,23 +32,22 @@ async function pass(ms: number): Promise<void> {
 }
 
 async function make(deadlineMs: number, retentionMs = 1000): Promise<Task> {
-  return store.create(
-    created(
-      {
-        id: store.newId(),
-        principal: 'local',
-        tool: 'work',
-        toolVersion: '1',
-        arguments: {},
-        seed: 's',
-        capabilities: {},
-        deadlineMs,
-        retentionMs,
-        pollIntervalMs: 1000,
-      },
-      store.now(),
-    ),
+  const task = created(
+    {
+      id: store.newId(),
+      principal: 'local',
+      tool: 'work',
+      toolVersion: '1',
+      arguments: {},
+      seed: 's',
+      capabilities: {},
+      deadlineMs,
+      retentionMs,
+      pollIntervalMs: 1000,
+    },
+    store.now(),
   );
+  return store.create(() => ({ task }));
 }
 
 const failedAt = async ({ id, createdAt }: Task): Promise<number | undefined> => {

@@ -36,7 +36,7 @@ it('tells what this process and another one committed, each state once', async (
   const { store, task, elsewhere } = await shared();
   const versions: number[] = [];
   createWatch(store)(task.id, ({ version }) => versions.push(version));
-  await store.create(task);
+  await store.create(() => ({ task }));
   await settled();
   elsewhere({ ...task, version: 2 });
   await expect.poll(() => versions).toEqual([1, 2]);
@@ -49,7 +49,7 @@ it('never goes back: what was read overtakes what was committed before', async (
   const { store, task, elsewhere } = await shared();
   const versions: number[] = [];
   createWatch(store)(task.id, ({ version }) => versions.push(version));
-  const created = store.create(task).then(() => elsewhere({ ...task, version: 2 }));
+  const created = store.create(() => ({ task })).then(() => elsewhere({ ...task, version: 2 }));
   await created;
   await settled();
   await expect.poll(() => versions).toEqual([2]);

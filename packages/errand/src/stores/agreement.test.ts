@@ -7,7 +7,7 @@ import type { Task } from '../task/task.ts';
 import { answer, ask, cancel, describe, finish, hold, park, release } from '../task/transitions.ts';
 import { memory } from './memory.ts';
 import { sqlite } from './sqlite.ts';
-import { begin, newTask } from './suite/subject.suite.ts';
+import { begin, create, newTask } from './suite/subject.suite.ts';
 
 /** Tasks have other ids in each store; here they go by the number of their creation. */
 type Step =
@@ -108,11 +108,11 @@ function run(store: Store, ids: string[], step: Step): Promise<unknown> {
       wakeAt: deadlineMs >> 1,
     };
     ids.push(made.id);
-    return store.create(made, [begin(seq, 'a')]);
+    return create(store, made, [begin(seq, 'a')]);
   }
   const id = ids[step.task % ids.length] ?? 'none';
   if (step.kind === 'createAgain')
-    return ids.length === 0 ? Promise.resolve() : store.create({ ...newTask(store), id });
+    return ids.length === 0 ? Promise.resolve() : create(store, { ...newTask(store), id });
   return store.change(id, (state) => decided(state, step));
 }
 

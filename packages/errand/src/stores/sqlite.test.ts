@@ -8,7 +8,7 @@ import type { Store, StoreOptions } from '../store.ts';
 import type { Task } from '../task/task.ts';
 import { describe as describeTask } from '../task/transitions.ts';
 import { sqlite } from './sqlite.ts';
-import { begin, makeAndExpire, newTask } from './suite/subject.suite.ts';
+import { begin, create, makeAndExpire, newTask } from './suite/subject.suite.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'errand-sqlite-'));
 let files = 0;
@@ -34,7 +34,7 @@ describe('a file', () => {
   test('keeps tasks, journals and the secret over a restart', async () => {
     const file = newFile();
     const first = await opened(file);
-    const task = await first.create(newTask(first), [begin(0, 'a')]);
+    const task = await create(first, newTask(first), [begin(0, 'a')]);
     const changed = await first.change(task.id, (now) => ({ task: { ...now, runs: 1 }, entries: [begin(1, 'b')] }));
     const secret = await first.secret();
     await first.close();
@@ -71,7 +71,7 @@ describe('a file', () => {
   test('gives its room back when tasks have expired', { timeout: 60_000 }, async () => {
     const file = newFile();
     const store = await opened(file);
-    const kept = await store.create({ ...newTask(store), expiresAt: Number.MAX_SAFE_INTEGER });
+    const kept = await create(store, { ...newTask(store), expiresAt: Number.MAX_SAFE_INTEGER });
     const size = async () => {
       await store.close();
       await store.open();
@@ -79,7 +79,7 @@ describe('a file', () => {
     };
     const before = await size();
     for (let made = 0; made < 20; made++)
-      await store.create({ ...newTask(store), arguments: { big: 'x'.repeat(1e6) } });
+      await create(store, { ...newTask(store), arguments: { big: 'x'.repeat(1e6) } });
     expect(await size()).toBeGreaterThan(before + 20e6);
     await makeAndExpire(store, 10_000);
     for (let bite = 0; bite < 10; bite++) await store.expire(0, 0);
@@ -93,7 +93,7 @@ describe('a file', () => {
   test('does not take large arguments again with each change', async () => {
     const file = newFile();
     const store = await opened(file);
-    const task = await store.create({ ...newTask(store), arguments: { big: 'x'.repeat(1e6) } });
+    const task = await create(store, { ...newTask(store), arguments: { big: 'x'.repeat(1e6) } });
     using raw = new Raw(file);
     const before = raw.logPages();
     await store.change(task.id, (now) => ({ task: describeTask(now, 'on', store.now()) }));
@@ -106,7 +106,7 @@ describe('a commit', () => {
     const file = newFile();
     const store = await opened(file);
     using raw = new Raw(file);
-    const creations = [store.create(newTask(store)), store.create(newTask(store))];
+    const creations = [create(store, newTask(store)), create(store, newTask(store))];
     expect(raw.rows()).toBe(0);
     await Promise.any(creations);
     expect(raw.rows()).toBe(2);
@@ -115,7 +115,7 @@ describe('a commit', () => {
   test('of nothing but refused and idle commands writes nothing', async () => {
     const file = newFile();
     const store = await opened(file);
-    const { id } = await store.create(newTask(store));
+    const { id } = await create(store, newTask(store));
     using raw = new Raw(file);
     const before = raw.logPages();
     const refused = store.change(id, () => {
@@ -131,7 +131,7 @@ describe('a commit', () => {
   ])('that %s fails all its commands, and the store goes on from the file', async (_, fault, why) => {
     const file = newFile();
     const store = await opened(file);
-    const old = await store.create(newTask(store));
+    const old = await create(store, newTask(store));
     const [good, poison] = [newTask(store), { ...newTask(store), tool: 'poison' }];
     using raw = new Raw(file);
     // A broken reference is noticed at COMMIT only: a commit that fails as it would on a failing disk.
@@ -145,10 +145,10 @@ describe('a commit', () => {
 
     const change = () => store.change(old.id, (task) => ({ task: { ...task, runs: 1 } }));
     const results = await Promise.allSettled([
-      store.create(good),
+      create(store, good),
       change(),
       store.change(old.id, () => undefined),
-      store.create(poison),
+      create(store, poison),
       store.expire(Infinity, 10),
     ]);
     for (const result of results) {
@@ -158,7 +158,7 @@ describe('a commit', () => {
     expect(await store.read(good.id)).toBeUndefined();
     expect(await store.read(old.id)).toEqual(old);
     const taken = raw.rowsTaken();
-    expect(await Promise.all([store.create(good), change()])).toMatchObject([good, { runs: 1 }]);
+    expect(await Promise.all([create(store, good), change()])).toMatchObject([good, { runs: 1 }]);
     // The file was opened anew: ids come from rows that were taken anew.
     expect(raw.rowsTaken()).toBeGreaterThan(taken);
     await new Promise(setImmediate);
@@ -167,7 +167,7 @@ describe('a commit', () => {
 
   test('cannot be asked for ids, which would be lost with it', async () => {
     const store = await opened(newFile());
-    const { id } = await store.create(newTask(store));
+    const { id } = await create(store, newTask(store));
     const asking = store.change(id, (task) => ({ task: { ...task, statusMessage: store.newId() } }));
     await expect(asking).rejects.toThrow('while a task is being decided on');
   });
@@ -178,7 +178,7 @@ describe('two stores on one file', () => {
     const file = newFile();
     const [first, second] = [await opened(file), await opened(file)];
     const tasks = Array.from({ length: 1500 }, () => [newTask(first), newTask(second)]).flat();
-    await Promise.all(tasks.map((task, index) => (index % 2 === 0 ? first : second).create(task)));
+    await Promise.all(tasks.map((task, index) => create(index % 2 === 0 ? first : second, task)));
     expect(await second.read(tasks[0]!.id)).toEqual(tasks[0]);
     expect(await first.read(tasks[1]!.id)).toEqual(tasks[1]);
     expect(await first.live('local')).toBe(3000);
@@ -187,7 +187,7 @@ describe('two stores on one file', () => {
   test('lose no change of a task that both change', async () => {
     const file = newFile();
     const pair = [await opened(file), await opened(file)];
-    const { id } = await pair[0]!.create(newTask(pair[0]!));
+    const { id } = await create(pair[0]!, newTask(pair[0]!));
     for (let round = 0; round < 20; round++) {
       await Promise.all(pair.map((store) => store.change(id, (task) => ({ task: { ...task, runs: task.runs + 1 } }))));
     }
@@ -197,7 +197,7 @@ describe('two stores on one file', () => {
   test('show what the other has acknowledged, at whatever point of the event loop', async () => {
     const file = newFile();
     const [reader, writer] = [await opened(file), await opened(file)];
-    const { id } = await reader.create(newTask(reader));
+    const { id } = await create(reader, newTask(reader));
     for (let runs = 1; runs <= 20; runs++) {
       // The reader looks right before the writer commits, in the same phase of the same turn.
       setImmediate(() => void reader.read(id));
@@ -209,13 +209,13 @@ describe('two stores on one file', () => {
   test('tell each other of commits, soon, and not of their own', async () => {
     const file = newFile();
     const [first, second] = [await opened(file), await opened(file)];
-    await first.create(newTask(first));
+    await create(first, newTask(first));
     const calls = { first: 0, second: 0 };
     const stop = first.onForeignCommit(() => calls.first++);
     second.onForeignCommit(() => calls.second++);
     await new Promise((resolve) => setTimeout(resolve, 100));
     const before = { ...calls };
-    const task = await first.create(newTask(first));
+    const task = await create(first, newTask(first));
     await expect.poll(() => calls.second).toBe(before.second + 1);
     expect(await second.read(task.id)).toEqual(task);
     await new Promise((resolve) => setTimeout(resolve, 100));
@@ -229,7 +229,7 @@ describe('two stores on one file', () => {
   test('read what they were told of, though they read the task just before it changed', async () => {
     const file = newFile();
     const store = await opened(file);
-    const { id } = await store.create(newTask(store));
+    const { id } = await create(store, newTask(store));
     using raw = new Raw(file);
     // Runs just before each look for commits, in the same iteration of the event loop.
     const change = vi.fn(() => undefined as void);
@@ -279,7 +279,7 @@ test('a secret that was cut short is not taken for one', async () => {
 
 test('a forged row number does not open the task that is there', async () => {
   const store = await opened(newFile());
-  const tasks = await Promise.all(Array.from({ length: 4 }, () => store.create(newTask(store))));
+  const tasks = await Promise.all(Array.from({ length: 4 }, () => create(store, newTask(store))));
   // Rows 1 to 4 are there: by flipping bits of the sealed number, an id can name each of them, and 0, 5, 6, 7.
   for (let bits = 1; bits < 8; bits++) {
     const bytes = Buffer.from(tasks[0]!.id, 'base64url');
@@ -294,7 +294,7 @@ describe('the clock', () => {
   test('does not fall behind a time that was stored before a restart', async () => {
     const file = newFile();
     const first = await opened(file, { clock: () => 10 * HOUR });
-    await first.create(newTask(first));
+    await create(first, newTask(first));
     await first.close();
     const second = await opened(file, { clock: () => 10 * HOUR - 1000 });
     expect(second.now()).toBe(10 * HOUR);
@@ -303,11 +303,11 @@ describe('the clock', () => {
   test('is not held for hours by a time that was stored under a wrong clock', async () => {
     const file = newFile();
     const wrong = await opened(file, { clock: () => 20 * HOUR });
-    await wrong.create(newTask(wrong));
+    await create(wrong, newTask(wrong));
     await wrong.close();
     const right = await opened(file, { clock: () => 10 * HOUR });
     expect(right.now()).toBe(10 * HOUR);
-    await right.create(newTask(right));
+    await create(right, newTask(right));
     await right.close();
     expect((await opened(file, { clock: () => 10 * HOUR - 1000 })).now()).toBe(10 * HOUR);
   });
@@ -318,7 +318,7 @@ describe('the clock', () => {
     const clock = () => time;
     const first = await opened(file, { clock });
     first.own(() => undefined);
-    await first.create(newTask(first));
+    await create(first, newTask(first));
     time = 9 * HOUR;
     const second = await opened(file, { clock });
     second.own(() => undefined);
@@ -332,7 +332,7 @@ describe('the clock', () => {
     const file = newFile();
     const wrong = await opened(file, { clock: () => 20 * HOUR });
     const [due, later] = [newTask(wrong), { ...newTask(wrong), wakeAt: 21 * HOUR }];
-    await Promise.all([wrong.create(due), wrong.create(later)]);
+    await Promise.all([create(wrong, due), create(wrong, later)]);
     await wrong.close();
     const right = await opened(file, { clock: () => 10 * HOUR });
     expect(await right.due(-Infinity, right.now())).toEqual([]);

@@ -83,7 +83,7 @@ function faultOf(journal: readonly JournalEntry[]): string | undefined {
       if (names.has(name)) return `${name} begins twice`;
       names.add(name);
       begins.add(entry.seq);
-    } else {
+    } else if (entry.type === 'end') {
       if (!begins.has(entry.begin)) return `entry ${entry.seq} ends what did not begin`;
       if (ends.has(entry.begin)) return `entry ${entry.begin} ends twice`;
       ends.add(entry.begin);

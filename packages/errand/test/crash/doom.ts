@@ -46,12 +46,19 @@ export function doomed(store: Store, ledger: Ledger, point: Point | undefined): 
   }
 
   const watched: Pick<Store, 'create' | 'change' | 'expire'> = {
-    create: (task, entries = []) =>
-      write(
+    create(make) {
+      let what = 'nothing';
+      const noted = () => {
+        const creation = make();
+        what = (creation.entries ?? []).length === 0 ? 'a task' : 'a task with a journal';
+        return creation;
+      };
+      return write(
         false,
-        () => store.create(task, entries),
-        () => (entries.length === 0 ? 'a task' : 'a task with a journal'),
-      ),
+        () => store.create(noted),
+        () => what,
+      );
+    },
     change(id, decide) {
       let what = 'nothing';
       const noted: Decide = (task) => {

@@ -62,8 +62,8 @@ export const FAULTS: readonly Fault[] = [
     edits: [
       {
         file: 'engine/calling.ts',
-        find: 'task: await store.create(task) }',
-        put: 'task: (void store.create(task), task) }',
+        find: 'task: await store.create(() => ({ task })) }',
+        put: 'task: (void store.create(() => ({ task })), task) }',
       },
     ],
     cast: 'press',

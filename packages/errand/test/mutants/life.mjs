@@ -149,8 +149,8 @@ export const LIFE_MUTANTS = [
     20,
     [WIRE_GAPS],
     CALLING,
-    `return { kind: 'task', task: await store.create(task) };`,
-    `store.create(task).catch(() => undefined);
+    `return { kind: 'task', task: await store.create(() => ({ task })) };`,
+    `store.create(() => ({ task })).catch(() => undefined);
     return { kind: 'task', task };`,
   ),
   mutant(

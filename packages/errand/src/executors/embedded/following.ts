@@ -41,7 +41,7 @@ export function follow(store: Store, watch: Watch, task: Task): Following {
     else if (held !== undefined)
       void takeBack(new ErrandError('internal', `the process that runs tasks says: ${held}`));
   });
-  const written = store.create(task);
+  const written = store.create(() => ({ task }));
   written.catch((error: unknown) => end(() => reject(error)));
 
   async function takeBack(why: ErrandError): Promise<void> {

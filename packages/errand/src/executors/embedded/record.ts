@@ -148,7 +148,8 @@ export class TaskRecord {
     const entries = [...this.#held, ...unwritten()];
     this.#written = true;
     this.#held = [];
-    this.#onPersist!(this.#store.create(this.#task, entries));
+    const task = this.#task;
+    this.#onPersist!(this.#store.create(() => ({ task, entries })));
   }
 
   close(): void {

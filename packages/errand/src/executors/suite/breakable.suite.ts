@@ -65,7 +65,7 @@ export function breakable(store: Store): Breakable {
     },
     // Whoever opened the store under it closes it.
     close: async () => undefined,
-    create: (task, entries) => write(() => store.create(task, entries)),
+    create: (make) => write(() => store.create(make)),
     change: (id, decide) => write(() => store.change(id, decide)),
     expire: (now, limit) => alive(() => store.expire(now, limit)),
     read: (id, owner) => alive(() => store.read(id, owner)),

@@ -20,7 +20,10 @@ const TASKS = `
   import { created, describe } from ${urlOf('../../task/transitions.ts')};
   const facts = { principal: 'local', tool: 't', toolVersion: '1', arguments: {}, seed: 's', capabilities: {},
     deadlineMs: 1e6, retentionMs: 1e6, pollIntervalMs: 1000 };
-  const newTask = (store) => created({ ...facts, id: store.newId() }, store.now());
+  const create = (store, entries = [], args = {}) => {
+    const task = created({ ...facts, arguments: args, id: store.newId() }, store.now());
+    return store.create(() => ({ task, entries }));
+  };
   const entry = (seq) => ({ seq, type: 'begin', kind: 'step', name: 'n' + seq, ordinal: 1 });
 `;
 
@@ -41,7 +44,7 @@ test('after kill -9 every acknowledged task, change and journal entry is there',
     await store.open();
     await Promise.all(Array.from({ length: 16 }, async () => {
       for (;;) {
-        const { id } = await store.create(newTask(store), [entry(0)]);
+        const { id } = await create(store, [entry(0)]);
         process.stdout.write(id + ' 1\\n');
         await store.change(id, (task) => ({ task: describe(task, 'on', store.now()), entries: [entry(1)] }));
         process.stdout.write(id + ' 2\\n');
@@ -74,7 +77,7 @@ test('processes that start on a new file at once share it, and its secret', { ti
     const store = sqlite(${JSON.stringify(file)});
     await store.open();
     const ids = [];
-    for (let made = 0; made < 50; made++) ids.push((await store.create(newTask(store))).id);
+    for (let made = 0; made < 50; made++) ids.push((await create(store)).id);
     console.log(JSON.stringify({ ids, secret: Buffer.from(await store.secret()).toString('hex') }));
     await store.close();
   `;
@@ -94,7 +97,7 @@ test('a store that nobody closed does not keep its process alive', { timeout: 60
       const store = sqlite(${JSON.stringify(join(folder, 'open.db'))});
       await store.open();
       // Enough for a checkpoint, so that its thread runs.
-      for (let made = 0; made < 10; made++) await store.create({ ...newTask(store), arguments: { big: 'x'.repeat(1e6) } });
+      for (let made = 0; made < 10; made++) await create(store, [], { big: 'x'.repeat(1e6) });
       console.log('over');
     `),
   );

@@ -8,7 +8,7 @@ import { createErrand, type Errand } from '../../errand.ts';
 import type { Store } from '../../store.ts';
 import { testClient } from '../../testing.ts';
 import { sqlite } from '../sqlite.ts';
-import { newTask } from '../suite/subject.suite.ts';
+import { create, newTask } from '../suite/subject.suite.ts';
 
 /** Every connection that was opened, the latest last. */
 const connections = vi.hoisted(() => [] as Database.Database[]);
@@ -80,14 +80,14 @@ describe('a full disk', () => {
   test('refuses what has no room and says so, serves readers, and takes everything once there is room', async () => {
     const file = newFile();
     const store = await opened(file);
-    const kept = await store.create(newTask(store));
+    const kept = await create(store, newTask(store));
     const free = fill(file);
     const big = { ...newTask(store), arguments: { text: 'x'.repeat(50_000) } };
-    await expect(store.create(big)).rejects.toEqual(away(/\.db cannot be used: its disk is full .*; free some space/));
+    await expect(create(store, big)).rejects.toEqual(away(/\.db cannot be used: its disk is full .*; free some space/));
     expect(await store.read(kept.id)).toEqual(kept);
     expect(await store.read(big.id)).toBeUndefined();
     free();
-    expect(await store.create(big)).toEqual(big);
+    expect(await create(store, big)).toEqual(big);
   });
 
   test('keeps the work of a run until there is room; no step runs again', async () => {
@@ -140,7 +140,7 @@ describe('a locked file', () => {
   test('holds commands up until it is free, in order, and the event loop goes on', async () => {
     const file = newFile();
     const store = await opened(file);
-    const { id } = await store.create(newTask(store));
+    const { id } = await create(store, newTask(store));
     const release = locked(file);
     const stall = longestStall();
     const order: string[] = [];
@@ -164,16 +164,16 @@ describe('a locked file', () => {
     async () => {
       const file = newFile();
       const store = await opened(file);
-      await store.create(newTask(store));
+      await create(store, newTask(store));
       const release = locked(file);
       const tasks = [newTask(store), newTask(store)];
-      const first = store.create(tasks[0]!);
+      const first = create(store, tasks[0]!);
       const failed = expect(first).rejects.toEqual(away(/another program holds it locked .*; end the transaction/));
       await new Promise((resolve) => setTimeout(resolve, 4000));
-      await expect(store.create(tasks[1]!)).rejects.toMatchObject({ kind: 'storeAway' });
+      await expect(create(store, tasks[1]!)).rejects.toMatchObject({ kind: 'storeAway' });
       await failed;
       release();
-      expect(await Promise.all(tasks.map((task) => store.create(task)))).toEqual(tasks);
+      expect(await Promise.all(tasks.map((task) => create(store, task)))).toEqual(tasks);
     },
   );
 
@@ -216,7 +216,7 @@ describe('a file that may only be read', () => {
       ['open.db', 0o777],
     ] as const) {
       const store = await opened(join(readOnly, file));
-      const { id } = await store.create(newTask(store));
+      const { id } = await create(store, newTask(store));
       await store.close();
       chmodSync(join(readOnly, file), 0o444);
       chmodSync(readOnly, mode);
@@ -242,7 +242,7 @@ describe('a damaged file', () => {
     const store = await opened(file);
     const ids: string[] = [];
     for (let made = 0; made < 50; made++)
-      ids.push((await store.create({ ...newTask(store), arguments: { text: 'x'.repeat(3000) } })).id);
+      ids.push((await create(store, { ...newTask(store), arguments: { text: 'x'.repeat(3000) } })).id);
     await store.close();
     const descriptor = openSync(file, 'r+');
     writeSync(descriptor, Buffer.alloc(100_000, 0x5a), 0, undefined, offset);

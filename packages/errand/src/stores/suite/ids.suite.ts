@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../store.ts';
-import { newTask, type Subject } from './subject.suite.ts';
+import { create, newTask, type Subject } from './subject.suite.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 
@@ -30,7 +30,7 @@ export function ids(subject: Subject): void {
     });
 
     test('unknown and malformed ids read as unknown, and never throw', async () => {
-      const known = (await store.create(newTask(store))).id;
+      const known = (await create(store, newTask(store))).id;
       const flipped = known.slice(0, -2) + (known.at(-2) === 'A' ? 'B' : 'A') + known.slice(-1);
       const strange = [
         '',
@@ -53,7 +53,7 @@ export function ids(subject: Subject): void {
     });
 
     test('no character of an id can be changed without losing the task', async () => {
-      const { id } = await store.create(newTask(store));
+      const { id } = await create(store, newTask(store));
       for (let index = 0; index < id.length; index++) {
         for (const other of ALPHABET.replace(id[index]!, '')) {
           expect(await store.read(id.slice(0, index) + other + id.slice(index + 1))).toBeUndefined();

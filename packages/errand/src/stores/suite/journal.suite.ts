@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../store.ts';
 import type { JournalEntry } from '../../task/journal.ts';
-import { begin, end, newTask, type Subject } from './subject.suite.ts';
+import { begin, create, end, newTask, type Subject } from './subject.suite.ts';
 
 export function journal(subject: Subject): void {
   describe('journal', () => {
@@ -20,7 +20,7 @@ export function journal(subject: Subject): void {
         end(5, 4, { failure: { name: 'StepError', message: 'no', code: 'E', data: { left: 1 } } }),
         end(6, 1, { value: null }),
       ];
-      const task = await store.create(newTask(store), entries.slice(0, 2));
+      const task = await create(store, newTask(store), entries.slice(0, 2));
       await Promise.all([
         store.change(task.id, (now) => ({ task: now, entries: entries.slice(2, 4) })),
         store.change(task.id, (now) => ({ task: now, entries: entries.slice(4) })),
@@ -30,19 +30,19 @@ export function journal(subject: Subject): void {
     });
 
     test('an entry that leaves a gap, or comes a second time, is refused with its change', async () => {
-      const task = await store.create(newTask(store), [begin(0, 'a')]);
+      const task = await create(store, newTask(store), [begin(0, 'a')]);
       for (const seq of [0, 2]) {
         const change = store.change(task.id, (now) => ({ task: { ...now, runs: 5 }, entries: [begin(seq, 'b')] }));
         await expect(change).rejects.toThrow('goes on at 1');
       }
-      await expect(store.create(newTask(store), [begin(1, 'a')])).rejects.toThrow('goes on at 0');
+      await expect(create(store, newTask(store), [begin(1, 'a')])).rejects.toThrow('goes on at 0');
       expect(await store.read(task.id)).toEqual(task);
       expect(await store.journal(task.id)).toEqual([begin(0, 'a')]);
     });
 
     test('a task has the journal that it alone was given', async () => {
       const [first, second] = [newTask(store), newTask(store)];
-      await Promise.all([store.create(first, [begin(0, 'a')]), store.create(second, [begin(0, 'b')])]);
+      await Promise.all([create(store, first, [begin(0, 'a')]), create(store, second, [begin(0, 'b')])]);
       expect(await store.journal(second.id)).toEqual([begin(0, 'b')]);
     });
   });

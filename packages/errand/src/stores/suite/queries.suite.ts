@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../store.ts';
 import { cancel, finish, hold, park } from '../../task/transitions.ts';
-import { begin, newTask, heapUsed, makeAndExpire, type Subject } from './subject.suite.ts';
+import { begin, create, heapUsed, makeAndExpire, newTask, type Subject } from './subject.suite.ts';
 
 export function queries(subject: Subject): void {
   describe('queries', () => {
@@ -11,7 +11,7 @@ export function queries(subject: Subject): void {
     });
 
     test('due: live tasks after one time and not after another, oldest first', async () => {
-      const make = async (wakeAt: number | undefined) => store.create(park(newTask(store), wakeAt));
+      const make = async (wakeAt: number | undefined) => create(store, park(newTask(store), wakeAt));
       const [late, early, edge] = [await make(300), await make(200), await make(400)];
       const [tooEarly, tooLate] = [await make(100), await make(401)];
       await make(undefined);
@@ -27,7 +27,7 @@ export function queries(subject: Subject): void {
     });
 
     test('a task that is woken or put off is due at its new time only', async () => {
-      const task = await store.create(park(newTask(store), 200));
+      const task = await create(store, park(newTask(store), 200));
       await store.change(task.id, (now) => ({ task: park(now, 500) }));
       expect(await store.due(0, 499)).toEqual([]);
       expect(await store.due(0, 500)).toEqual([{ id: task.id, wakeAt: 500 }]);
@@ -36,16 +36,16 @@ export function queries(subject: Subject): void {
     });
 
     test('held: live tasks that no code fits', async () => {
-      const held = await store.create(newTask(store));
-      await store.create(newTask(store));
-      const ended = await store.create(newTask(store));
+      const held = await create(store, newTask(store));
+      await create(store, newTask(store));
+      const ended = await create(store, newTask(store));
       await store.change(held.id, (task) => ({ task: hold(task, 'no such step', store.now()) }));
       await store.change(ended.id, (task) => ({ task: { ...cancel(task, store.now()), held: 'was held' } }));
       expect(await store.held()).toEqual([held.id]);
     });
 
     test('overdue: live tasks at their deadline, the longest overdue first, at most so many', async () => {
-      const make = async (deadlineAt: number) => store.create({ ...newTask(store), deadlineAt });
+      const make = async (deadlineAt: number) => create(store, { ...newTask(store), deadlineAt });
       const [second, first, third] = [await make(200), await make(100), await make(300)];
       const ended = await make(50);
       await store.change(ended.id, (task) => ({ task: cancel(task, store.now()) }));
@@ -56,7 +56,7 @@ export function queries(subject: Subject): void {
 
     test('read: for an owner, tasks of others are not there, whether they were read before or not', async () => {
       const mine = JSON.stringify(['issuer', null, 'me', null]);
-      const task = await store.create({ ...newTask(store), principal: mine });
+      const task = await create(store, { ...newTask(store), principal: mine });
       for (let times = 0; times < 2; times++) {
         expect(await store.read(task.id, 'anonymous')).toBeUndefined();
         expect(await store.read(task.id, mine)).toEqual(task);
@@ -66,9 +66,9 @@ export function queries(subject: Subject): void {
 
     test('live: counts the tasks of one principal that have not ended', async () => {
       const mine = JSON.stringify(['issuer', null, 'me', null]);
-      const task = await store.create({ ...newTask(store), principal: mine });
-      await store.create({ ...newTask(store), principal: mine });
-      await store.create(newTask(store));
+      const task = await create(store, { ...newTask(store), principal: mine });
+      await create(store, { ...newTask(store), principal: mine });
+      await create(store, newTask(store));
       expect(await store.live(mine)).toBe(2);
       await store.change(task.id, (now) => ({
         task: finish(now, { kind: 'result', result: { content: [] } }, store.now()),
@@ -78,7 +78,7 @@ export function queries(subject: Subject): void {
     });
 
     test('expire: removes what may vanish with its journal, at most so many, and nothing else', async () => {
-      const make = async (expiresAt: number) => store.create({ ...newTask(store), expiresAt }, [begin(0, 'a')]);
+      const make = async (expiresAt: number) => create(store, { ...newTask(store), expiresAt }, [begin(0, 'a')]);
       const [gone, edge, kept] = [await make(100), await make(200), await make(201)];
       expect(await store.expire(99, 10)).toBe(0);
       expect(await store.expire(200, 1)).toBe(1);

@@ -2,7 +2,7 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Store } from '../../store.ts';
-import type { BeginEntry, EndEntry } from '../../task/journal.ts';
+import type { BeginEntry, EndEntry, JournalEntry } from '../../task/journal.ts';
 import type { Task } from '../../task/task.ts';
 import { created } from '../../task/transitions.ts';
 
@@ -31,10 +31,15 @@ export function newTask(store: Store): Task {
   );
 }
 
+/** Keeps a new task, with a journal. */
+export function create(store: Store, task: Task, entries: readonly JournalEntry[] = []): Promise<Task> {
+  return store.create(() => ({ task, entries }));
+}
+
 /** Makes so many tasks with journals, and lets them expire. */
 export async function makeAndExpire(store: Store, count: number): Promise<void> {
   for (let made = 0; made < count; made += 1000) {
-    await Promise.all(Array.from({ length: 1000 }, () => store.create(newTask(store), [begin(0, 'a')])));
+    await Promise.all(Array.from({ length: 1000 }, () => create(store, newTask(store), [begin(0, 'a')])));
   }
   while ((await store.expire(store.now() + 1_000_000, 1000)) > 0);
 }

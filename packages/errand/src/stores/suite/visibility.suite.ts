@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../store.ts';
 import type { Task } from '../../task/task.ts';
-import { newTask, describeAs, listen, settled, type Subject } from './subject.suite.ts';
+import { create, describeAs, listen, newTask, settled, type Subject } from './subject.suite.ts';
 
 export function visibility(subject: Subject): void {
   describe('visibility', () => {
@@ -11,8 +11,8 @@ export function visibility(subject: Subject): void {
     });
 
     test('nobody reads a command before its commit', async () => {
-      const [task, second] = [await store.create(newTask(store)), newTask(store)];
-      const writing = Promise.all([store.change(task.id, describeAs('new')), store.create(second)]);
+      const [task, second] = [await create(store, newTask(store)), newTask(store)];
+      const writing = Promise.all([store.change(task.id, describeAs('new')), create(store, second)]);
       for (let microtask = 0; microtask < 10; microtask++) {
         expect(await store.read(task.id)).toEqual(task);
         expect(await store.read(second.id)).toBeUndefined();
@@ -28,8 +28,8 @@ export function visibility(subject: Subject): void {
       const order: string[] = [];
       store.subscribe((task) => order.push(`heard ${task.id} v${task.version}`));
       const callers = [
-        store.create(first).then(() => order.push('answered')),
-        store.create(second).then(() => order.push('answered')),
+        create(store, first).then(() => order.push('answered')),
+        create(store, second).then(() => order.push('answered')),
         store.change(first.id, describeAs('x')).then(() => order.push('answered')),
       ];
       await Promise.all(callers);
@@ -43,14 +43,14 @@ export function visibility(subject: Subject): void {
         throw new Error('bad listener');
       });
       const heard = listen(store);
-      const task = await store.create(newTask(store));
+      const task = await create(store, newTask(store));
       await settled();
       expect(heard).toEqual([task]);
       expect((await warning).message).toBe('bad listener');
     });
 
     test('a listener hears nothing after it stopped, and nothing of refused commands', async () => {
-      const task = await store.create(newTask(store));
+      const task = await create(store, newTask(store));
       await settled();
       const heard: Task[] = [];
       const stop = store.subscribe((state) => heard.push(state));
