@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { pino, type Logger } from 'pino';
+import { systemClock, type Clock } from './clock.ts';
 import { createAdmission } from './engine/admission.ts';
 import { createCalling } from './engine/calling.ts';
 import { createTaskCommands } from './engine/commands.ts';
@@ -94,25 +95,37 @@ export interface Errand {
  * ```
  */
 export function createErrand(options: ErrandOptions): Errand {
+  return assemble(options, systemClock).errand;
+}
+
+/** A server as tests have it, which can also stop dead. */
+export interface Assembled {
+  readonly errand: Errand;
+  /** Ends it as `kill -9` would: nothing more is begun, written or answered. The store stays open. */
+  halt(): void;
+}
+
+/** Makes a server that goes by a clock of its own; `errand/testing` turns it. */
+export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   const { name, version, title, instructions, concurrency = 64, server } = options;
   if (!name || !version) throw new TypeError('createErrand: name and version say to clients which server this is');
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new TypeError('createErrand: concurrency is a whole number of 1 or more');
   const log = options.log ?? pino({ name, level: 'warn' }, pino.destination({ dest: 2, sync: true }));
-  const store = options.store ?? memory();
+  const store = options.store ?? memory({ clock: clock.now });
   const tools: Registry = new Map();
   const limits = limitsOf(options.limits);
-  const watch = createWatch(store);
-  const executor = embedded({ store, watch, tools, concurrency, log, limits });
+  const watch = createWatch(store, clock);
+  const executor = embedded({ store, watch, tools, concurrency, clock, log, limits });
   const commands = createTaskCommands(store, watch, limits);
   const admission = createAdmission(store, executor, limits);
-  const pace = createPollPacer(limits.pollsPerSecond);
+  const pace = createPollPacer(limits.pollsPerSecond, clock);
   let seal!: Seal;
   const states = createRequestStates(
     () => seal,
     () => store.now(),
   );
-  const call = createCalling({ store, executor, tools, states, commands, admission, limits, log });
+  const call = createCalling({ store, executor, tools, states, commands, admission, limits, clock, log });
   const backend = server && sdkBackend(server);
   const info = { name, version, ...(title && { title }), ...(instructions && { instructions }) };
   const closers: (() => Promise<void> | void)[] = [];
@@ -155,6 +168,12 @@ export function createErrand(options: ErrandOptions): Errand {
     await store.close();
   }
 
+  function halt(): void {
+    closing ??= Promise.resolve();
+    executor.halt();
+    for (const stop of closers) void stop();
+  }
+
   /** Starts behind a way in that is open, and closes it again where that fails. */
   async function opened<T extends { close(): Promise<void> }>(serving: T): Promise<T> {
     try {
@@ -167,7 +186,7 @@ export function createErrand(options: ErrandOptions): Errand {
     }
   }
 
-  return {
+  const errand: Errand = {
     tool(toolName: string, toolOptions: ToolOptions<StandardSchemaV1 | undefined>, handler: Handler<never>) {
       if (starting)
         throw new Error(
@@ -208,4 +227,6 @@ export function createErrand(options: ErrandOptions): Errand {
 
     close: () => (closing ??= close()),
   };
+
+  return { errand, halt };
 }

@@ -30,4 +30,6 @@ export interface Executor {
   readonly queued: number;
   /** Begins nothing more, and waits for running steps: `graceMs` at most. */
   close(graceMs: number): Promise<void>;
+  /** Stops dead, as if the process were killed: nothing is begun or written any more, and nobody hears of it. */
+  halt(): void;
 }

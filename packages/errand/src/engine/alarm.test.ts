@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { setAlarm, setTimer } from './alarm.ts';
+import { systemClock } from '../clock.ts';
+import { setAlarm } from './alarm.ts';
 
 const DAY = 86_400_000;
 
@@ -16,7 +17,7 @@ describe('an alarm', () => {
 
   it('rings once, when it is time', () => {
     const action = vi.fn();
-    setAlarm(now() + 500, now, action);
+    setAlarm(systemClock, now() + 500, now, action);
     vi.advanceTimersByTime(499);
     expect(action).not.toHaveBeenCalled();
     vi.advanceTimersByTime(5000);
@@ -25,7 +26,7 @@ describe('an alarm', () => {
 
   it('rings at once, but not within the call, where the time has passed', () => {
     const action = vi.fn();
-    setAlarm(now() - 500, now, action);
+    setAlarm(systemClock, now() - 500, now, action);
     expect(action).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
     expect(action).toHaveBeenCalledOnce();
@@ -33,7 +34,7 @@ describe('an alarm', () => {
 
   it('rings in 60 days, though timers end at 24', () => {
     const action = vi.fn();
-    setAlarm(now() + 60 * DAY, now, action);
+    setAlarm(systemClock, now() + 60 * DAY, now, action);
     vi.advanceTimersByTime(60 * DAY - 1);
     expect(action).not.toHaveBeenCalled();
     vi.advanceTimersByTime(1);
@@ -43,7 +44,7 @@ describe('an alarm', () => {
   it('never rings before its time, though timers may, and clocks may stand still', () => {
     let clock = 1000;
     const action = vi.fn();
-    setAlarm(1010, () => clock, action);
+    setAlarm(systemClock, 1010, () => clock, action);
     clock = 1009; // what a timer that fires early finds
     vi.advanceTimersByTime(10);
     expect(action).not.toHaveBeenCalled();
@@ -54,32 +55,11 @@ describe('an alarm', () => {
 
   it.each([0, 100, 40 * DAY])('that was stopped after %d ms does not ring', (after) => {
     const action = vi.fn();
-    const stop = setAlarm(now() + 60 * DAY, now, action);
+    const stop = setAlarm(systemClock, now() + 60 * DAY, now, action);
     vi.advanceTimersByTime(after);
     stop();
     vi.advanceTimersByTime(100 * DAY);
     expect(action).not.toHaveBeenCalled();
     expect(vi.getTimerCount()).toBe(0);
-  });
-});
-
-describe('a timer', () => {
-  it('takes its time, however the clock is set meanwhile', () => {
-    const action = vi.fn();
-    setTimer(1000, action);
-    vi.setSystemTime(0);
-    vi.advanceTimersByTime(999);
-    expect(action).not.toHaveBeenCalled();
-    vi.advanceTimersByTime(1);
-    expect(action).toHaveBeenCalledOnce();
-  });
-
-  it('can be longer than those of the platform', () => {
-    const action = vi.fn();
-    setTimer(60 * DAY, action);
-    vi.advanceTimersByTime(60 * DAY - 1);
-    expect(action).not.toHaveBeenCalled();
-    vi.advanceTimersByTime(1);
-    expect(action).toHaveBeenCalledOnce();
   });
 });

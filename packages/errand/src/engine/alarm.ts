@@ -1,23 +1,16 @@
-/** The longest that a timer of the platform can wait, in ms. */
-export const LONGEST = 2 ** 31 - 1;
+import type { Clock } from '../clock.ts';
 
 /**
  * Calls `action` at `time` (ms since the epoch, by `now`), however far off. Does not keep the
  * process alive. Returns how to stop it.
  */
-export function setAlarm(time: number, now: () => number, action: () => void): () => void {
-  // A timer of the platform may fire a little early, and not all clocks run at its pace.
-  const wait = (): NodeJS.Timeout => setTimeout(ring, Math.min(Math.max(0, time - now()), LONGEST)).unref();
-  const ring = (): void => {
-    if (now() < time) timer = wait();
-    else action();
+export function setAlarm(clock: Clock, time: number, now: () => number, action: () => unknown): () => void {
+  // A timer may fire a little early, and what `now` reads need not run at the pace of timers.
+  const ring = (): unknown => {
+    if (now() >= time) return action();
+    stop = clock.after(time - now(), ring);
+    return undefined;
   };
-  let timer = wait();
-  return () => clearTimeout(timer);
-}
-
-/** Calls `action` in `ms`, however the clock is set meanwhile. Else like `setAlarm`. */
-export function setTimer(ms: number, action: () => void): () => void {
-  const now = (): number => performance.now();
-  return setAlarm(now() + ms, now, action);
+  let stop = clock.after(Math.max(0, time - now()), ring);
+  return () => stop();
 }

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Clock } from '../clock.ts';
 import { ErrandError, missingCapability, RpcError } from '../errors.ts';
 import type { Executor } from '../executor.ts';
 import type { Logger } from 'pino';
@@ -10,7 +11,6 @@ import type { InputResponse } from '../task/input.ts';
 import { principalKey } from '../task/principal.ts';
 import type { Task, TaskOutcome, ToolResult } from '../task/task.ts';
 import { created, openInputs } from '../task/transitions.ts';
-import { setTimer } from './alarm.ts';
 import type { Admission } from './admission.ts';
 import type { Questions } from './context.ts';
 import type { TaskCommands } from './commands.ts';
@@ -33,6 +33,7 @@ export interface CallingParts {
   readonly commands: TaskCommands;
   readonly admission: Admission;
   readonly limits: Limits;
+  readonly clock: Clock;
   readonly log: Logger;
 }
 
@@ -47,6 +48,7 @@ export function createCalling({
   commands,
   admission,
   limits,
+  clock,
   log,
 }: CallingParts): (call: ToolCall) => Promise<CallAnswer> {
   return async function answerCall(call) {
@@ -130,7 +132,7 @@ export function createCalling({
   /** Runs a call that becomes a task when it takes longer than the tool's patience. */
   async function attempt(tool: RegisteredTool, call: ToolCall, task: Task): Promise<CallAnswer> {
     const { outcome, persist, abandon } = executor.attempt(task, { sleepPersists: true });
-    const stopPatience = setTimer(tool.patienceMs, persist);
+    const stopPatience = clock.after(tool.patienceMs, persist);
     const stop = onAbort(call.signal, abandon);
     try {
       const came = await outcome;

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { systemClock } from '../clock.ts';
 import { coalesce } from './coalesce.ts';
 
 beforeEach(() => void vi.useFakeTimers());
@@ -11,7 +12,7 @@ function work(ms: number) {
 
 it('works at once when it is called, and not by itself', async () => {
   const worked = work(10);
-  const call = coalesce(worked);
+  const call = coalesce(systemClock, worked);
   await vi.advanceTimersByTimeAsync(1000);
   expect(worked).not.toHaveBeenCalled();
   call();
@@ -22,7 +23,7 @@ it('works at once when it is called, and not by itself', async () => {
 
 it('does once more what was asked for meanwhile, after a rest of nine times its length', async () => {
   const worked = work(10);
-  const call = coalesce(worked);
+  const call = coalesce(systemClock, worked);
   for (let calls = 0; calls < 5; calls++) call();
   await vi.advanceTimersByTimeAsync(20);
   call();
@@ -38,7 +39,7 @@ it('does once more what was asked for meanwhile, after a rest of nine times its 
 
 it('tries what failed again in a second, until it succeeds', async () => {
   const worked = vi.fn(async () => undefined).mockRejectedValueOnce(new Error('away'));
-  coalesce(worked)();
+  coalesce(systemClock, worked)();
   await vi.advanceTimersByTimeAsync(999);
   expect(worked).toHaveBeenCalledTimes(1);
   await vi.advanceTimersByTimeAsync(1);

@@ -1,3 +1,5 @@
+import type { Clock } from '../clock.ts';
+
 /** The work is left alone for this many times as long as it took, so that it never takes more than a tenth of the loop. */
 const REST = 9;
 /** When work that failed is tried again, in ms. */
@@ -8,26 +10,26 @@ const AGAIN_AFTER = 1000;
  * come meanwhile share one more, after a rest in proportion to what the work took. Work that rejects
  * is tried again. Keeps no process alive.
  */
-export function coalesce(work: () => Promise<void>): () => void {
+export function coalesce(clock: Clock, work: () => Promise<void>): () => void {
   let busy = false;
   let again = false;
 
   async function run(): Promise<void> {
     busy = true;
     again = false;
-    const began = performance.now();
+    const began = clock.elapsed();
     let rest: number;
     try {
       await work();
-      rest = (performance.now() - began) * REST;
+      rest = (clock.elapsed() - began) * REST;
     } catch {
       again = true;
       rest = AGAIN_AFTER;
     }
-    setTimeout(() => {
+    clock.after(rest, () => {
       busy = false;
-      if (again) void run();
-    }, rest).unref();
+      return again ? run() : undefined;
+    });
   }
 
   return () => {

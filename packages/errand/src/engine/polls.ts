@@ -1,4 +1,4 @@
-import { setTimeout as delay } from 'node:timers/promises';
+import { delay, type Clock } from '../clock.ts';
 import { ErrandError } from '../errors.ts';
 import { principalKey, type Principal } from '../task/principal.ts';
 
@@ -8,7 +8,7 @@ const LONGEST_WAIT = 5000;
 /** A bucket of reads that a principal may make at once; it fills up again as time passes. */
 interface Bucket {
   reads: number;
-  /** When it was last filled, by the monotonic clock in ms. */
+  /** When it was last filled, in ms by the clock's `elapsed`. */
   filledAt: number;
 }
 
@@ -16,14 +16,14 @@ interface Bucket {
  * Paces the reads of each principal at `perSecond`, twice as many in a burst. Gives `undefined`
  * where a read may go on at once, else a promise of its turn.
  */
-export function createPollPacer(perSecond: number): (principal: Principal) => Promise<void> | undefined {
+export function createPollPacer(perSecond: number, clock: Clock): (principal: Principal) => Promise<void> | undefined {
   const burst = 2 * perSecond;
   const buckets = new Map<string, Bucket>();
-  let sweepAt = performance.now();
+  let sweepAt = clock.elapsed();
 
   return (principal) => {
     if (perSecond === Infinity) return undefined;
-    const now = performance.now();
+    const now = clock.elapsed();
     if (now >= sweepAt) sweep(now);
     const key = principalKey(principal);
     const bucket = buckets.get(key) ?? { reads: burst, filledAt: now };
@@ -33,7 +33,7 @@ export function createPollPacer(perSecond: number): (principal: Principal) => Pr
     const wait = ((1 - bucket.reads) / perSecond) * 1000;
     if (wait > LONGEST_WAIT) return Promise.reject(tooMany(perSecond, wait));
     bucket.reads -= 1;
-    return wait > 0 ? delay(wait) : undefined;
+    return wait > 0 ? delay(clock, wait) : undefined;
   };
 
   /** A bucket that is full again need not be kept. */

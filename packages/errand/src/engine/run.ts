@@ -25,6 +25,10 @@ export interface Run {
   persist(cause: 'input' | 'sleep'): void;
   /** Calls `action` at a time (ms since the epoch), unless the run is over by then. Returns how to stop it. */
   at(time: number, action: () => void): () => void;
+  /** Calls `action` in `ms` of engine time, unless the run is over by then. Returns how to stop it. */
+  after(ms: number, action: () => void): () => void;
+  /** Says to the clock that `work` is under way. Returns how to say that it is over. */
+  busy(work: object): () => void;
   /** Calls `listener` whenever a later state of the task is known, while the run lasts. Returns how to stop. */
   onTask(listener: (task: Task) => void): () => void;
   /** Ends the run because of something that the handler cannot deal with, such as a store that is away. */

@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { systemClock } from '../clock.ts';
 import type { Store } from '../store.ts';
 import { memory } from '../stores/memory.ts';
 import type { Task } from '../task/task.ts';
@@ -57,7 +58,7 @@ const failedAt = async ({ id, createdAt }: Task): Promise<number | undefined> =>
 
 describe('the sweeper', () => {
   it('ends a task within ms of a short deadline, and within a second of a long one', async () => {
-    stop = startSweeper(store, LOG);
+    stop = startSweeper(store, systemClock, LOG);
     const short = await make(250);
     const long = await make(2500);
     await pass(249);
@@ -71,7 +72,7 @@ describe('the sweeper', () => {
   });
 
   it('misses no deadline that passes while it sweeps', async () => {
-    stop = startSweeper(store, LOG);
+    stop = startSweeper(store, systemClock, LOG);
     await pass(5);
     const task = await make(300);
     // The sweep that is under way has asked already what is overdue, and gets its answer late.
@@ -84,7 +85,7 @@ describe('the sweeper', () => {
   });
 
   it('says when a task failed, and why', async () => {
-    stop = startSweeper(store, LOG);
+    stop = startSweeper(store, systemClock, LOG);
     const { id, deadlineAt } = await make(100);
     await pass(110);
     const message = `the deadline passed (${new Date(deadlineAt).toISOString()}) before the work ended`;
@@ -96,7 +97,7 @@ describe('the sweeper', () => {
   });
 
   it('leaves a task alone that ended in time', async () => {
-    stop = startSweeper(store, LOG);
+    stop = startSweeper(store, systemClock, LOG);
     const { id } = await make(100);
     const outcome = { kind: 'result', result: { content: [] } } as const;
     await pass(50);
@@ -107,7 +108,7 @@ describe('the sweeper', () => {
   });
 
   it('removes what has outlived its retention, and never before', async () => {
-    stop = startSweeper(store, LOG);
+    stop = startSweeper(store, systemClock, LOG);
     const task = await make(100, 1500);
     await pass(1595);
     expect(await store.read(task.id)).toBeDefined();
@@ -118,7 +119,7 @@ describe('the sweeper', () => {
   it('catches up at its start, however much there is', async () => {
     const tasks = await Promise.all(Array.from({ length: 1200 }, () => make(100, 100)));
     vi.setSystemTime(Date.now() + 150);
-    stop = startSweeper(store, LOG);
+    stop = startSweeper(store, systemClock, LOG);
     await pass(5);
     for (const task of [tasks[0]!, tasks.at(-1)!]) expect(await failedAt(task)).toBeLessThan(160);
     vi.setSystemTime(Date.now() + 100);
@@ -127,7 +128,7 @@ describe('the sweeper', () => {
   });
 
   it('goes on after the store was away', async () => {
-    stop = startSweeper(store, LOG);
+    stop = startSweeper(store, systemClock, LOG);
     await pass(5);
     const task = await make(2000);
     vi.spyOn(store, 'overdue').mockRejectedValueOnce(new Error('away')).mockRejectedValueOnce(new Error('away'));
@@ -136,7 +137,7 @@ describe('the sweeper', () => {
   });
 
   it('does nothing any more once it was stopped', async () => {
-    stop = startSweeper(store, LOG);
+    stop = startSweeper(store, systemClock, LOG);
     const task = await make(100);
     stop();
     await pass(2000);

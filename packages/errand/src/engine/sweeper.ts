@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import type { Clock } from '../clock.ts';
 import type { Store } from '../store.ts';
 import { isTerminal, type Task } from '../task/task.ts';
 import { finish } from '../task/transitions.ts';
@@ -14,7 +15,7 @@ const BATCH = 500;
  * Keeps the clocks of all tasks: ends what has not ended by its deadline, and removes what has
  * outlived its retention. Returns how to stop.
  */
-export function startSweeper(store: Store, log: Logger): () => void {
+export function startSweeper(store: Store, clock: Clock, log: Logger): () => void {
   let sweeping = false;
   let again = false;
   const alarms = new Map<string, () => void>();
@@ -45,11 +46,12 @@ export function startSweeper(store: Store, log: Logger): () => void {
     alarms.set(
       task.id,
       setAlarm(
+        clock,
         task.deadlineAt,
         () => store.now(),
         () => {
           alarms.delete(task.id);
-          void sweep();
+          return sweep();
         },
       ),
     );
@@ -60,10 +62,10 @@ export function startSweeper(store: Store, log: Logger): () => void {
     alarms.delete(id);
   }
 
-  const sweeps = setInterval(() => void sweep(), SWEEP_EVERY).unref();
+  const stopSweeps = clock.every(SWEEP_EVERY, sweep);
   void sweep();
   return () => {
-    clearInterval(sweeps);
+    stopSweeps();
     unsubscribe();
     for (const id of [...alarms.keys()]) disarm(id);
   };

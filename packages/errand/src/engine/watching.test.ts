@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { systemClock } from '../clock.ts';
 import type { Store } from '../store.ts';
 import { memory } from '../stores/memory.ts';
 import { newTask, settled } from '../stores/suite/subject.suite.ts';
@@ -35,7 +36,7 @@ async function shared() {
 it('tells what this process and another one committed, each state once', async () => {
   const { store, task, elsewhere } = await shared();
   const versions: number[] = [];
-  createWatch(store)(task.id, ({ version }) => versions.push(version));
+  createWatch(store, systemClock)(task.id, ({ version }) => versions.push(version));
   await store.create(() => ({ task }));
   await settled();
   elsewhere({ ...task, version: 2 });
@@ -48,7 +49,7 @@ it('tells what this process and another one committed, each state once', async (
 it('never goes back: what was read overtakes what was committed before', async () => {
   const { store, task, elsewhere } = await shared();
   const versions: number[] = [];
-  createWatch(store)(task.id, ({ version }) => versions.push(version));
+  createWatch(store, systemClock)(task.id, ({ version }) => versions.push(version));
   const created = store.create(() => ({ task })).then(() => elsewhere({ ...task, version: 2 }));
   await created;
   await settled();
@@ -57,7 +58,7 @@ it('never goes back: what was read overtakes what was committed before', async (
 
 it('looks for commits of others only while somebody watches', async () => {
   const { store, task, listeners } = await shared();
-  const watch = createWatch(store);
+  const watch = createWatch(store, systemClock);
   expect(listeners.size).toBe(0);
   const stops = [watch(task.id, () => undefined), watch(task.id, () => undefined), watch('other', () => undefined)];
   for (const stop of stops) {

@@ -1,3 +1,4 @@
+import type { Clock } from '../clock.ts';
 import type { Store } from '../store.ts';
 import type { Task } from '../task/task.ts';
 import { coalesce } from './coalesce.ts';
@@ -18,7 +19,7 @@ interface Watched {
 /** How many tasks are read before the event loop gets a turn. */
 const BATCH = 100;
 
-export function createWatch(store: Store): Watch {
+export function createWatch(store: Store, clock: Clock): Watch {
   const tasks = new Map<string, Watched>();
   let stopListening: (() => void) | undefined;
 
@@ -41,7 +42,7 @@ export function createWatch(store: Store): Watch {
   }
 
   store.subscribe(tell);
-  const onForeignCommit = coalesce(readAgain);
+  const onForeignCommit = coalesce(clock, readAgain);
 
   return (taskId, listener) => {
     const watched = tasks.get(taskId) ?? { listeners: new Set(), version: 0 };

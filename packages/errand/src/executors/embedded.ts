@@ -1,4 +1,5 @@
 import type { Logger } from 'pino';
+import { delay, type Clock } from '../clock.ts';
 import { setAlarm } from '../engine/alarm.ts';
 import { coalesce } from '../engine/coalesce.ts';
 import { installContainment } from '../engine/containment.ts';
@@ -34,6 +35,7 @@ export interface EmbeddedOptions {
   readonly tools: Registry;
   /** How many runs may be busy at once. */
   readonly concurrency: number;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly limits: Limits;
 }
@@ -61,6 +63,7 @@ class EmbeddedExecutor implements Executor {
   readonly #store: Store;
   readonly #watch: Watch;
   readonly #tools: Registry;
+  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #limits: Limits;
   readonly #slots: Slots;
@@ -77,10 +80,11 @@ class EmbeddedExecutor implements Executor {
   #again = false;
   #closed = false;
 
-  constructor({ store, watch, tools, concurrency, log, limits }: EmbeddedOptions) {
+  constructor({ store, watch, tools, concurrency, clock, log, limits }: EmbeddedOptions) {
     this.#store = store;
     this.#watch = watch;
     this.#tools = tools;
+    this.#clock = clock;
     this.#log = log;
     this.#limits = limits;
     this.#slots = new Slots(concurrency, (tool) => tools.get(tool)?.concurrency ?? Infinity);
@@ -102,10 +106,9 @@ class EmbeddedExecutor implements Executor {
     if (this.#closed) return;
     this.#owns = true;
     this.#stops.push(this.#store.subscribe((task) => this.#onTask(task)));
-    this.#stops.push(this.#store.onForeignCommit(coalesce(() => this.#catchUp())));
-    this.#stops.push(startSweeper(this.#store, this.#log));
-    const scans = setInterval(() => void this.#scan(), SCAN_EVERY).unref();
-    this.#stops.push(() => clearInterval(scans));
+    this.#stops.push(this.#store.onForeignCommit(coalesce(this.#clock, () => this.#catchUp())));
+    this.#stops.push(startSweeper(this.#store, this.#clock, this.#log));
+    this.#stops.push(this.#clock.every(SCAN_EVERY, () => this.#scan()));
     await this.#scan();
   }
 
@@ -128,7 +131,7 @@ class EmbeddedExecutor implements Executor {
       resolve = yes;
       reject = no;
     });
-    const record = new TaskRecord(this.#store, this.#log, task, {
+    const record = new TaskRecord(this.#store, this.#clock, this.#log, task, {
       sleepPersists,
       onPersist: (created) =>
         void created.then(
@@ -163,6 +166,7 @@ class EmbeddedExecutor implements Executor {
     else begin().catch(reject);
     // No sweeper knows of what is not written down.
     const disarm = setAlarm(
+      this.#clock,
       task.deadlineAt,
       () => this.#store.now(),
       () => takeBack(deadlinePassed(task.deadlineAt)),
@@ -181,8 +185,10 @@ class EmbeddedExecutor implements Executor {
 
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
-    const deadline = Date.now() + graceMs;
-    while (this.#busyCalls() > 0 && Date.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 20));
+    const deadline = this.#clock.elapsed() + graceMs;
+    const alive = setInterval(() => undefined, 1000); // the clock keeps no process alive, and this one has to close
+    while (this.#busyCalls() > 0 && this.#clock.elapsed() < deadline) await delay(this.#clock, 20);
+    clearInterval(alive);
     for (const { run, record, place, takeBack } of [...this.#running.values()]) {
       takeBack?.(draining());
       run?.stop();
@@ -191,6 +197,15 @@ class EmbeddedExecutor implements Executor {
     }
     this.#running.clear();
     await Promise.allSettled([...this.#followings].map((following) => following.takeBack(draining())));
+    for (const stop of this.#stops.reverse()) stop();
+  }
+
+  halt(): void {
+    this.#closed = true;
+    for (const { run, record } of this.#running.values()) {
+      run?.halt();
+      record?.close();
+    }
     for (const stop of this.#stops.reverse()) stop();
   }
 
@@ -259,6 +274,7 @@ class EmbeddedExecutor implements Executor {
       return this.#enqueue(id, tool);
     }
     setAlarm(
+      this.#clock,
       due,
       () => this.#store.now(),
       () => this.#enqueueAt(due, id, tool),
@@ -278,7 +294,7 @@ class EmbeddedExecutor implements Executor {
     if (task === undefined || isTerminal(task) || task.wakeAt === undefined || task.wakeAt > this.#store.now()) {
       return this.#forget(id);
     }
-    running.record = new TaskRecord(this.#store, this.#log, task);
+    running.record = new TaskRecord(this.#store, this.#clock, this.#log, task);
     if (running.heard !== undefined) running.record.observe(running.heard);
     const entries = await this.#store.journal(id);
     await this.#run(running, running.record, entries, (end) => this.#onEnd(id, task.tool, end));
@@ -321,6 +337,7 @@ class EmbeddedExecutor implements Executor {
       handler: version.handler,
       args: args.value,
       place,
+      clock: this.#clock,
       log: this.#log,
       limits: this.#limits,
       onEnd,

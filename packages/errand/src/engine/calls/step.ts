@@ -1,10 +1,8 @@
 import { createHash } from 'node:crypto';
-import pRetry from 'p-retry';
 import { toMs } from '../../duration.ts';
 import { jsonCopy } from '../../json.ts';
 import { checkSize } from '../../limits.ts';
 import type { CallOutcome } from '../../task/journal.ts';
-import { LONGEST, setTimer } from '../alarm.ts';
 import type { StepContext, StepOptions } from '../context.ts';
 import { toFailure } from '../failures.ts';
 import type { Call } from '../journal.ts';
@@ -39,7 +37,7 @@ export function toStep(name: string, fn: Step['fn'], options: StepOptions): Step
     atMostOnce: options.atMostOnce ?? false,
     attempts,
     backoffMs: toMs(backoff, `${what}: retry.backoff`),
-    maxBackoffMs: Math.min(toMs(maxBackoff, `${what}: retry.maxBackoff`), LONGEST),
+    maxBackoffMs: toMs(maxBackoff, `${what}: retry.maxBackoff`),
     when,
     timeoutMs: options.timeout === undefined ? undefined : toMs(options.timeout, `${what}: timeout`),
   };
@@ -85,39 +83,24 @@ function stepKey(seed: string, call: Call): string {
     .slice(0, 32);
 }
 
-/** Carries an error past p-retry, which would treat some kinds of error differently. */
-class Attempt extends Error {
-  override readonly name = 'Attempt';
-}
-
+/** Tries the effect until it succeeds, or until there is no point in another attempt. */
 async function attempts(run: Run, key: string, step: Step): Promise<unknown> {
   const { name, fn, when } = step;
-  try {
-    return await pRetry(
-      async (attempt) => {
-        try {
-          const effect = { journal: run.journal, step: name };
-          return await once(run, step, (signal) => runEffect(effect, () => fn({ key, attempt, signal })));
-        } catch (cause) {
-          throw new Attempt(name, { cause });
-        }
-      },
-      {
-        retries: step.attempts - 1,
-        minTimeout: step.backoffMs,
-        maxTimeout: step.maxBackoffMs,
-        randomize: true,
-        signal: run.signal,
-        shouldRetry: ({ error }) => when?.(asError(error.cause)) ?? true,
-        onFailedAttempt: ({ error, attemptNumber, retriesLeft }) => {
-          if (retriesLeft > 0)
-            run.log.warn({ step: name, attempt: attemptNumber, err: error.cause }, 'step failed, trying again');
-        },
-      },
-    );
-  } catch (error) {
-    throw error instanceof Attempt ? error.cause : error;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await once(run, step, (signal) => fn({ key, attempt, signal }));
+    } catch (error) {
+      if (attempt === step.attempts || run.signal.aborted || !(when?.(asError(error)) ?? true)) throw error;
+      run.log.warn({ step: name, attempt, err: error }, 'step failed, trying again');
+    }
+    // Where the run is over meanwhile, this waits for ever, and nothing holds it.
+    await new Promise<void>((resolve) => void run.after(backoffAfter(attempt, step), resolve));
   }
+}
+
+/** The wait doubles with each attempt. Up to as much again is added by chance, so that steps which failed together part. */
+function backoffAfter(attempt: number, { backoffMs, maxBackoffMs }: Step): number {
+  return Math.min(Math.round(backoffMs * 2 ** (attempt - 1) * (1 + Math.random())), maxBackoffMs);
 }
 
 /** One attempt: its signal aborts with the run's and with the timeout, which does not wait for it. */
@@ -126,12 +109,14 @@ async function once<T>(run: Run, { name, timeoutMs }: Step, fn: (signal: AbortSi
   const relay = (): void => controller.abort(run.signal.reason);
   if (run.signal.aborted) relay();
   run.signal.addEventListener('abort', relay, { once: true });
+  const effect = { journal: run.journal, step: name };
+  const over = run.busy(effect);
   let stopTimer: (() => void) | undefined;
   try {
-    const result = Promise.resolve(fn(controller.signal));
+    const result = Promise.resolve(runEffect(effect, () => fn(controller.signal)));
     if (timeoutMs === undefined) return await result;
     const late = new Promise<never>((_, reject) => {
-      stopTimer = setTimer(timeoutMs, () => {
+      stopTimer = run.after(timeoutMs, () => {
         const error = new Error(`step "${name}" took longer than ${timeoutMs} ms`);
         error.name = 'TimeoutError';
         reject(error);
@@ -140,6 +125,7 @@ async function once<T>(run: Run, { name, timeoutMs }: Step, fn: (signal: AbortSi
     });
     return await Promise.race([result, late]);
   } finally {
+    over();
     stopTimer?.();
     run.signal.removeEventListener('abort', relay);
   }

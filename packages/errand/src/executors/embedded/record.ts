@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { delay, type Clock } from '../../clock.ts';
 import { LeaseLost } from '../../engine/failures.ts';
 import { ErrandError } from '../../errors.ts';
 import type { Store } from '../../store.ts';
@@ -17,6 +17,7 @@ type Transition = (task: Task, now: number) => Task;
  */
 export class TaskRecord {
   readonly #store: Store;
+  readonly #clock: Clock;
   readonly #log: Logger;
   readonly #epoch: number;
   readonly #listeners = new Set<(task: Task) => void>();
@@ -32,11 +33,13 @@ export class TaskRecord {
   /** The record of a task on disk; with `attempt`, of one that is not there yet. */
   constructor(
     store: Store,
+    clock: Clock,
     log: Logger,
     task: Task,
     attempt?: { readonly sleepPersists: boolean; readonly onPersist: (created: Promise<Task>) => void },
   ) {
     this.#store = store;
+    this.#clock = clock;
     this.#log = log;
     this.#task = task;
     this.#epoch = task.epoch;
@@ -97,7 +100,7 @@ export class TaskRecord {
   #insist(transition: Transition, entries: readonly JournalEntry[], wait: number): Promise<Task> {
     const insist = async (): Promise<Task> => {
       for (let pause = wait; ; pause = TRY_AGAIN_AFTER) {
-        if (pause > 0) await delay(pause, undefined, { ref: false });
+        if (pause > 0) await delay(this.#clock, pause);
         if (this.#closed) throw new LeaseLost();
         try {
           return (await this.#kept(entries)) ?? (await this.#change(transition, entries));

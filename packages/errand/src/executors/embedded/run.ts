@@ -1,6 +1,6 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
-import { setAlarm } from '../../engine/alarm.ts';
+import type { Clock } from '../../clock.ts';
 import { contain, type Contained } from '../../engine/containment.ts';
 import { LeaseLost, type JournalMismatch } from '../../engine/failures.ts';
 import { Journal, type JournalHost } from '../../engine/journal.ts';
@@ -16,6 +16,7 @@ import { isTerminal, type Task, type TaskOutcome } from '../../task/task.ts';
 import { describe, finish, hold, park } from '../../task/transitions.ts';
 import type { Place } from './place.ts';
 import type { TaskRecord } from './record.ts';
+import { Timers } from './timers.ts';
 
 /** How long a run that only waits stays in memory, in ms. */
 const PARK_AFTER = 1000;
@@ -42,6 +43,7 @@ export interface RunParts {
   readonly args: unknown;
   /** A slot that the run holds when it starts. */
   readonly place: Place;
+  readonly clock: Clock;
   readonly log: Logger;
   readonly limits: Limits;
   readonly onEnd: (end: RunEnd) => void;
@@ -54,10 +56,14 @@ export class EmbeddedRun implements Run, JournalHost {
   readonly limits: Limits;
   readonly #parts: RunParts;
   readonly #controller = createController();
-  readonly #alarms = new Set<() => void>();
   readonly #contained: Contained = { crash: (error) => this.#crash(error) };
-  readonly #startedAt = performance.now();
-  #idle: NodeJS.Timeout | undefined;
+  readonly #clock: Clock;
+  readonly #timers: Timers;
+  readonly #startedAt: number;
+  /** Says to the clock that this run has come to rest. */
+  #settled: (() => void) | undefined;
+  /** Stops what comes when the run rests for a while. */
+  #stopRest: (() => void) | undefined;
   #over = false;
   /** What is to be shown with the next write. */
   #message: string | undefined;
@@ -70,6 +76,9 @@ export class EmbeddedRun implements Run, JournalHost {
   constructor(parts: RunParts) {
     this.#parts = parts;
     this.limits = parts.limits;
+    this.#clock = parts.clock;
+    this.#timers = new Timers(parts.clock, () => this.now());
+    this.#startedAt = parts.clock.elapsed();
     this.journal = new Journal(parts.entries, this);
     this.log = parts.log.child({ tool: parts.tool.name, task: parts.record.task.id });
     if (!this.journal.live) this.log.level = 'silent'; // what was logged before a crash is not logged again
@@ -92,6 +101,7 @@ export class EmbeddedRun implements Run, JournalHost {
 
   /** Starts the handler. */
   start(): void {
+    this.#stir();
     contain(this.#contained, () => void this.#handle());
   }
 
@@ -164,19 +174,15 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   at(time: number, action: () => void): () => void {
-    const stop = setAlarm(
-      time,
-      () => this.now(),
-      () => {
-        this.#alarms.delete(stop);
-        if (!this.#over) action();
-      },
-    );
-    this.#alarms.add(stop);
-    return () => {
-      stop();
-      this.#alarms.delete(stop);
-    };
+    return this.#timers.at(time, action);
+  }
+
+  after(ms: number, action: () => void): () => void {
+    return this.#timers.after(ms, action);
+  }
+
+  busy(work: object): () => void {
+    return this.#clock.busy(work);
   }
 
   onTask(listener: (task: Task) => void): () => void {
@@ -205,7 +211,7 @@ export class EmbeddedRun implements Run, JournalHost {
   // What the journal asks of its run
 
   caughtUp(): void {
-    this.replayMs = performance.now() - this.#startedAt;
+    this.replayMs = this.#clock.elapsed() - this.#startedAt;
     this.log.level = this.#parts.log.level;
     // What the replay came to last is mostly what is shown already.
     if (this.#message === this.task.statusMessage) this.#message = undefined;
@@ -213,23 +219,41 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   resume(): Promise<void> | undefined {
-    clearTimeout(this.#idle);
-    return this.#parts.place.take();
+    const granted = this.#parts.place.take();
+    this.#stopRest?.();
+    // Whoever waits for a slot may wait for time, as the one who has it does.
+    if (granted === undefined) this.#stir();
+    else this.#settle();
+    return granted;
   }
 
   quiet(): void {
-    clearTimeout(this.#idle);
+    this.#stopRest?.();
     if (this.#over) return;
     if (this.journal.owed !== undefined) {
-      this.#idle = setTimeout(() => this.mismatch(this.journal.owedError(STALLED_AFTER)), STALLED_AFTER).unref();
+      const stalled = (): void => this.mismatch(this.journal.owedError(STALLED_AFTER));
+      this.#stopRest = this.#clock.after(STALLED_AFTER, stalled);
     } else if (this.#waits()) {
       this.#parts.place.leave(); // a run that waits holds no slot
       // One that cannot be replayed has to stay.
       const mayPark = this.#parts.record.written && this.#parts.tool.replay;
-      if (mayPark) this.#idle = setTimeout(() => void this.#park(), PARK_AFTER).unref();
+      if (mayPark) this.#stopRest = this.#clock.after(PARK_AFTER, () => void this.#park());
+      this.#settle();
     } else if (this.journal.live && !this.journal.busy && this.stepping) {
       void this.#parts.place.take();
+      this.#settle(); // effects speak for themselves
     }
+  }
+
+  /** From here on the handler is at work, or about to be. */
+  #stir(): void {
+    this.#stopRest?.();
+    this.#settled ??= this.#clock.busy(this);
+  }
+
+  #settle(): void {
+    this.#settled?.();
+    this.#settled = undefined;
   }
 
   /** Whether all that the handler began are waits, and none of them is over. */
@@ -266,13 +290,19 @@ export class EmbeddedRun implements Run, JournalHost {
     }
   }
 
-  #end(end: RunEnd): void {
-    if (this.#over) return;
+  /** Stops dead, as with the process: nobody hears of it, the handler neither. */
+  halt(): void {
     this.#over = true;
     this.journal.close();
-    clearTimeout(this.#idle);
-    for (const stop of this.#alarms) stop();
+    this.#stopRest?.();
+    this.#settle();
+    this.#timers.stop();
     this.#parts.record.close();
+  }
+
+  #end(end: RunEnd): void {
+    if (this.#over) return;
+    this.halt();
     this.#parts.place.leave();
     if (end.kind !== 'ended' && end.kind !== 'parked') {
       // The handler's listeners run here, maybe in the middle of somebody else's work.
