@@ -35,10 +35,20 @@ export interface ListOptions {
  * Decides on the latest state of a task inside the transaction. Must be pure and quick, and may
  * be called again with a later state. Returns `undefined`, or the very same task with nothing
  * beside it, to leave the task as it is; a throw fails this command alone, and none that shares its
- * commit. The store raises `version`, and `events` by the number of events. Fields that are fixed at creation stay as they were, and
- * entries go on where the journal ends: a change that does otherwise is refused with an error.
+ * commit. The store raises `version`, and `events` by the number of events. Fields that are fixed
+ * at creation stay as they were, else the change is refused with a `TypeError`; entries go on where
+ * the journal ends, else it is with `StaleJournal`.
  */
 export type Decide = (task: Task) => Change | undefined;
+
+/** The entries of a change do not go on where the journal ends: somebody else has written it on, or they come twice. */
+export class StaleJournal extends RangeError {
+  override readonly name = 'StaleJournal';
+
+  constructor(next: number, given: number) {
+    super(`the journal goes on at ${next}, not at ${given}`);
+  }
+}
 
 /** A task that a run should look at. */
 export interface Due {

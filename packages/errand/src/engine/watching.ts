@@ -33,11 +33,11 @@ export function createWatch(store: Store, clock: Clock): Watch {
 
   /** Other processes do not say what they changed. */
   async function readAgain(): Promise<void> {
-    let read = 0;
-    for (const id of [...tasks.keys()]) {
-      const task = await store.read(id);
-      if (task !== undefined) tell(task);
-      if (++read % BATCH === 0) await new Promise((resolve) => setImmediate(resolve));
+    const ids = [...tasks.keys()];
+    for (let from = 0; from < ids.length; from += BATCH) {
+      // Reads of one iteration of the event loop are answered at once.
+      const read = await Promise.all(ids.slice(from, from + BATCH).map((id) => store.read(id)));
+      for (const task of read) if (task !== undefined) tell(task);
     }
   }
 

@@ -1,6 +1,6 @@
-import type { Change } from '../store.ts';
+import { StaleJournal, type Change } from '../store.ts';
 import type { JournalEntry } from '../task/journal.ts';
-import type { Task } from '../task/task.ts';
+import { isTerminal, type Task } from '../task/task.ts';
 
 /*
  * What every store checks before it writes, so that no store takes what another one refuses.
@@ -16,6 +16,10 @@ const FIXED = [
   'prepared',
   'seed',
   'capabilities',
+  'parent',
+  'scopes',
+  'idempotency',
+  'traceparent',
   'createdAt',
   'deadlineAt',
   'expiresAt',
@@ -26,22 +30,43 @@ const FIXED = [
  * nothing. Throws where it touches what is fixed.
  */
 export function changed(task: Task, change: Change | undefined): Task | undefined {
-  if (change === undefined) return undefined;
-  if (change.task === task && (change.entries ?? []).length === 0) return undefined;
+  if (change === undefined || (change.task === task && isBare(change))) return undefined;
   for (const field of FIXED) {
     if (change.task[field] !== task[field]) throw new TypeError(`${field} of a task is fixed when it is made`);
   }
-  return { ...change.task, version: task.version + 1 };
+  return { ...change.task, version: task.version + 1, events: task.events + (change.events?.length ?? 0) };
+}
+
+/** A task as it is kept first. Throws where it could not be found again when its time has come. */
+export function begun(task: Task, events: Change['events']): Task {
+  if (task.expiresAt < task.deadlineAt) throw new RangeError('a task cannot vanish before its deadline');
+  return events === undefined || events.length === 0 ? task : { ...task, events: task.events + events.length };
+}
+
+/** The state of a task that becomes due at `now`; `undefined` where it is, or where no run would help it. */
+export function woken(task: Task, now: number): Task | undefined {
+  if (isTerminal(task) || task.held !== undefined || (task.wakeAt ?? Infinity) <= now) return undefined;
+  return { ...task, wakeAt: now, version: task.version + 1 };
 }
 
 /** Throws unless the entries go on, without a gap, where a journal of `length` entries ends. */
 export function assertNext(entries: readonly JournalEntry[], length: number): void {
-  for (const [index, { seq }] of entries.entries()) {
-    if (seq !== length + index) throw new RangeError(`the journal goes on at ${length + index}, not at ${seq}`);
+  for (let index = 0; index < entries.length; index++) {
+    const { seq } = entries[index]!;
+    if (seq !== length + index) throw new StaleJournal(length + index, seq);
   }
 }
 
 /** The error of a second task under one id. */
 export function idTaken(id: string): Error {
   return new Error(`there is a task of the id ${id} already`);
+}
+
+/** The error of a subtask whose idempotency key its principal has used. */
+export function keyTaken(id: string): Error {
+  return new Error(`the idempotency key of ${id} is taken`);
+}
+
+function isBare({ entries = [], events = [], subtasks = [], wakes }: Change): boolean {
+  return entries.length === 0 && events.length === 0 && subtasks.length === 0 && wakes === undefined;
 }

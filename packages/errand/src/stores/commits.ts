@@ -2,18 +2,26 @@ import { ErrandError } from '../errors.ts';
 import type { StoreListener } from '../store.ts';
 import type { Task } from '../task/task.ts';
 
-/** What a command came to: what its caller gets, and the task that it made or changed. */
+/** What a command came to: what its caller gets, and the tasks that it made or changed, in that order. */
 export interface Written<T> {
   readonly value: T;
-  readonly changed?: Task;
+  readonly changed: readonly Task[];
 }
 
 /** One command of a commit. */
 export interface Command {
-  /** Does its writing. A throw must leave nothing of it behind. */
+  /** Does its writing. A throw must leave nothing of it behind. May be called again. */
   run(): void;
   /** Says that it failed alone; its neighbours are kept. */
   fail(thrown: unknown): void;
+}
+
+/** Somebody asks for a task, or for one that is `owner`'s. */
+export interface Read {
+  readonly id: string;
+  readonly owner: string | undefined;
+  readonly resolve: (task: Task | undefined) => void;
+  readonly reject: (error: unknown) => void;
 }
 
 /** Thrown where somebody else writes for too long: nothing of the commit is left, and it may be tried again. */
@@ -23,13 +31,19 @@ export class CommitHeldUp extends Error {
   }
 }
 
-/**
- * Makes one commit of commands: runs each, and calls `fail` on those that throw. Throws where the
- * commit as a whole failed; then nothing of any command is left. Commands of a commit that was
- * held up may be run again.
- */
-export type Committer = (commands: readonly Command[]) => void;
+export interface CommitsParts {
+  /**
+   * Makes one commit of the first commands: runs each, and calls `fail` on those that throw, until
+   * all are done or its turn is over. Returns how many it took. Throws where the commit as a whole
+   * failed; then nothing of any command is left. Commands of a commit that was held up may be run again.
+   */
+  readonly commit: (commands: readonly Command[]) => number;
+  /** Answers reads, each of which came before this call. `committed` says whether a commit was made right before. */
+  readonly answer: (reads: readonly Read[], committed: boolean) => void;
+}
 
+/** How long the commands of one commit may run, in ms: the rest waits, and the event loop gets its turn. */
+const TURN = 10;
 /** How soon a commit that was held up is tried again, in ms; the event loop goes on meanwhile. */
 const TRY_AGAIN_AFTER = 20;
 /** When a client whose request failed should try again, in ms. */
@@ -38,27 +52,39 @@ const RETRY_AFTER = 1000;
 const PATIENCE = 5000;
 
 /**
- * Gathers the commands of one iteration of the event loop into one commit. `setImmediate` makes
- * that iteration: microtasks would give commits of one command each.
+ * Gathers the commands of one iteration of the event loop into one commit, and its reads into one
+ * look at what is there after it. `setImmediate` makes that iteration: microtasks would give commits
+ * of one command each.
  *
  * Commits are made on the loop's own thread. A writer thread costs 30 to 60 % more CPU a commit (see
  * bench/README.md), and leaves readers to learn of commits by message. The price is that the loop
  * waits for the disk, some milliseconds at p99; where syncs are slow, measure again.
  */
 export class Commits {
-  readonly #commit: Committer;
+  readonly #parts: CommitsParts;
   readonly #listeners = new Set<StoreListener>();
   #waiting: Pending[] = [];
+  #reads: Read[] = [];
+  #isScheduled = false;
+  #isHeldUp = false;
 
-  constructor(commit: Committer) {
-    this.#commit = commit;
+  constructor(parts: CommitsParts) {
+    this.#parts = parts;
   }
 
   /** Puts a command into the next commit; settles after it. */
   run<T>(work: () => Written<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (this.#waiting.length === 0) setImmediate(() => this.#flush());
       this.#waiting.push(new PendingCommand(work, resolve, reject));
+      this.#schedule();
+    });
+  }
+
+  /** Reads a task at the end of this iteration, after its commit. */
+  read(id: string, owner: string | undefined): Promise<Task | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#reads.push({ id, owner, resolve, reject });
+      this.#schedule();
     });
   }
 
@@ -70,34 +96,59 @@ export class Commits {
 
   /** Resolves when every command so far is settled, and the listeners have heard of it. */
   async drained(): Promise<void> {
-    if (this.#waiting.length > 0) await this.run(() => ({ value: undefined })).catch(() => undefined);
+    if (this.#waiting.length > 0) await this.run(() => NOTHING).catch(() => undefined);
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  #flush(): void {
-    const commands = this.#waiting;
-    this.#waiting = [];
-    try {
-      this.#commit(commands);
-    } catch (thrown) {
-      if (thrown instanceof CommitHeldUp) return this.#putOff(commands, thrown);
-      // Also what failed by itself: it may have failed over a state that is not there now.
-      for (const command of commands) command.reject(storeAway(thrown));
-      return;
-    }
-    const changed = new Map<string, Task>();
-    for (const command of commands) {
-      const task = command.settle();
-      if (task !== undefined) changed.set(task.id, task);
-    }
-    // In the next iteration the callers have gone on: an answer leaves before the news of it.
-    if (changed.size > 0 && this.#listeners.size > 0) setImmediate(() => this.#tell(changed.values()));
+  #schedule(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.#turn();
+    });
   }
 
-  #putOff(commands: readonly Pending[], why: CommitHeldUp): void {
+  #turn(): void {
+    const reads = this.#reads;
+    this.#reads = [];
+    // Other programs may hold a commit up for long; readers do not wait for it.
+    const committed = this.#waiting.length > 0 && !this.#isHeldUp && this.#flush();
+    if (reads.length > 0) this.#parts.answer(reads, committed);
+  }
+
+  /** Whether a commit was made. */
+  #flush(): boolean {
+    const commands = this.#waiting;
+    this.#waiting = [];
+    let taken: number;
+    try {
+      taken = this.#parts.commit(commands);
+    } catch (thrown) {
+      if (thrown instanceof CommitHeldUp) this.#putOff(commands, thrown);
+      // Also what failed by itself: it may have failed over a state that is not there now.
+      else for (const command of commands) command.reject(storeAway(thrown));
+      return false;
+    }
+    if (taken < commands.length) {
+      this.#waiting = commands.splice(taken);
+      this.#schedule();
+    }
+    const changed = new Map<string, Task>();
+    for (const command of commands) for (const task of command.settle()) changed.set(task.id, task);
+    // In the next iteration the callers have gone on: an answer leaves before the news of it.
+    if (changed.size > 0 && this.#listeners.size > 0) setImmediate(() => this.#tell(changed.values()));
+    return true;
+  }
+
+  #putOff(commands: Pending[], why: CommitHeldUp): void {
     if (performance.now() - commands[0]!.since < PATIENCE) {
-      this.#waiting = [...commands, ...this.#waiting];
-      setTimeout(() => this.#flush(), TRY_AGAIN_AFTER);
+      this.#waiting = commands;
+      this.#isHeldUp = true;
+      setTimeout(() => {
+        this.#isHeldUp = false;
+        this.#flush();
+      }, TRY_AGAIN_AFTER);
       return;
     }
     // Also those that came later: they may build on the first one.
@@ -117,6 +168,15 @@ export class Commits {
   }
 }
 
+/** Runs commands until all are done or their turn is over. Returns how many it took. */
+export function runTurn(commands: readonly Command[], run: (command: Command) => void): number {
+  const end = performance.now() + TURN;
+  let taken = 0;
+  do run(commands[taken++]!);
+  while (taken < commands.length && performance.now() < end);
+  return taken;
+}
+
 /** The error of commands that the store could not take or keep; what went wrong is its cause, for the operator. */
 export function storeAway(cause: unknown): ErrandError {
   if (cause instanceof ErrandError && cause.kind === 'storeAway') return cause;
@@ -126,11 +186,13 @@ export function storeAway(cause: unknown): ErrandError {
   });
 }
 
+const NOTHING: Written<undefined> = { value: undefined, changed: [] };
+
 interface Pending extends Command {
   /** When it came, by the monotonic clock in ms. */
   readonly since: number;
-  /** Tells the caller; returns the task that was changed. */
-  settle(): Task | undefined;
+  /** Tells the caller; returns the tasks that were made or changed. */
+  settle(): readonly Task[];
   reject(error: Error): void;
 }
 
@@ -157,10 +219,10 @@ class PendingCommand<T> implements Pending {
     this.#failure = { thrown };
   }
 
-  settle(): Task | undefined {
+  settle(): readonly Task[] {
     if (this.#failure !== undefined) {
       this.reject(this.#failure.thrown);
-      return undefined;
+      return NOTHING.changed;
     }
     const { value, changed } = this.#written!;
     this.#resolve(value);

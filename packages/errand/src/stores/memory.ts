@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import type { Decide, Due, Store, StoreListener, StoreOptions } from '../store.ts';
+import type { Change, Creation, Decide, Due, ListOptions, Store, StoreListener, StoreOptions } from '../store.ts';
+import type { StoredEvent } from '../task/event.ts';
 import type { JournalEntry } from '../task/journal.ts';
 import { isTerminal, type Task } from '../task/task.ts';
-import { assertNext, changed, idTaken } from './change.ts';
+import { begun, changed, idTaken, keyTaken, woken } from './change.ts';
 import { SteadyClock } from './clock.ts';
-import { Commits, storeAway, type Command, type Written } from './commits.ts';
+import { Commits, runTurn, storeAway, type Command, type Read, type Written } from './commits.ts';
+import { eventsOf, journalOf, Records, taskOf, type Facts, type Kept } from './memory/records.ts';
 import { Turns } from './turns.ts';
 
 /** Keeps tasks in this process, which forgets them when it ends. */
@@ -12,23 +14,14 @@ export function memory(options: StoreOptions = {}): Store {
   return new MemoryStore(options);
 }
 
-/** Texts, as a disk would keep them: nobody who got a task, or gave one, can reach into the record. */
-interface Kept {
-  readonly text: string;
-  readonly facts: Facts;
-  /** Grows in place. */
-  readonly journal: string[];
-}
-
-/** What is asked for over all tasks. */
-type Facts = Pick<Task, 'id' | 'principal' | 'status' | 'deadlineAt' | 'expiresAt' | 'wakeAt' | 'held'>;
-
 class MemoryStore implements Store {
   readonly #clock: SteadyClock;
   readonly #secret = randomBytes(32);
-  readonly #tasks = new Map<string, Kept>();
-  readonly #live = new Map<string, number>();
-  readonly #commits = new Commits((commands) => this.#commit(commands));
+  readonly #records = new Records();
+  readonly #commits = new Commits({
+    commit: (commands) => this.#commit(commands),
+    answer: (reads) => this.#answer(reads),
+  });
   #turns = new Turns();
   #open = false;
 
@@ -61,53 +54,90 @@ class MemoryStore implements Store {
     return this.#secret;
   }
 
-  create(task: Task, entries: readonly JournalEntry[] = []): Promise<Task> {
+  create(make: () => Creation): Promise<Task> {
     return this.#write(() => {
-      if (this.#tasks.has(task.id)) throw idTaken(task.id);
-      this.#keep(task, [], entries);
-      return { value: task, changed: task };
+      const creation = make();
+      const known = this.#records.withKey(creation.task);
+      if (known !== undefined && known.facts.expiresAt > this.now()) return { value: taskOf(known), changed: [] };
+      if (known !== undefined) this.#records.remove(known.facts.id);
+      const task = this.#insert(creation.task, creation);
+      return { value: task, changed: [task, ...this.#insertAll(creation.subtasks)] };
     });
   }
 
   change(id: string, decide: Decide): Promise<Task | undefined> {
+    return this.#write(() => {
+      const kept = this.#records.get(id);
+      return kept === undefined ? { value: undefined, changed: [] } : this.#change(kept, decide);
+    });
+  }
+
+  changeTree(id: string, decide: Decide): Promise<Task | undefined> {
     return this.#write<Task | undefined>(() => {
-      const kept = this.#tasks.get(id);
-      if (kept === undefined) return { value: undefined };
-      const task = taskOf(kept);
-      const change = decide(task);
-      const next = changed(task, change);
-      if (next === undefined) return { value: task };
-      this.#keep(next, kept.journal, change?.entries ?? []);
-      return { value: next, changed: next };
+      const root = this.#records.get(id);
+      if (root === undefined) return { value: undefined, changed: [] };
+      const changed = [...this.#change(root, decide).changed];
+      for (const descendant of this.#descendants(id)) {
+        const kept = this.#records.get(descendant.facts.id)!;
+        if (!isTerminal(kept.facts)) changed.push(...this.#change(kept, decide).changed);
+      }
+      return { value: taskOf(this.#records.get(id)!), changed };
     });
   }
 
   expire(now: number, limit: number): Promise<number> {
     return this.#write(() => {
       let value = 0;
-      for (const { facts } of this.#tasks.values()) {
+      for (const { facts } of this.#records.all()) {
         if (value === limit) break;
         if (facts.expiresAt > now) continue;
-        this.#forget(facts.id);
+        this.#records.remove(facts.id);
         value++;
       }
-      return { value };
+      return { value, changed: [] };
     });
   }
 
-  async read(id: string, owner?: string): Promise<Task | undefined> {
-    this.#assertOpen();
-    const kept = this.#tasks.get(id);
-    return kept && (owner === undefined || owner === kept.facts.principal) ? taskOf(kept) : undefined;
+  read(id: string, owner?: string): Promise<Task | undefined> {
+    return this.#open ? this.#commits.read(id, owner) : Promise.reject(notOpen());
   }
 
   async journal(id: string): Promise<JournalEntry[]> {
+    const kept = this.#find(id);
+    return kept === undefined ? [] : journalOf(kept);
+  }
+
+  async events(id: string, after: number, limit: number): Promise<StoredEvent[]> {
+    const kept = this.#find(id);
+    return kept === undefined ? [] : eventsOf(kept, after, limit);
+  }
+
+  async subtasks(id: string): Promise<Task[]> {
     this.#assertOpen();
-    return (this.#tasks.get(id)?.journal ?? []).map((text) => JSON.parse(text) as JournalEntry);
+    return this.#records.childrenOf(id).map(taskOf);
+  }
+
+  async asking(root: string): Promise<Task[]> {
+    this.#assertOpen();
+    return this.#descendants(root)
+      .filter(({ facts }) => facts.root === root && facts.status === 'input_required')
+      .map(taskOf);
+  }
+
+  async list(principal: string, { after, limit, statuses }: ListOptions): Promise<Task[]> {
+    const listed = this.#select((facts) => facts.parent === undefined && facts.principal === principal)
+      .reverse()
+      .sort((one, other) => other.createdAt - one.createdAt);
+    const from = listed.findIndex(({ id }) => id === after) + 1;
+    return listed
+      .slice(from)
+      .filter(({ status }) => statuses?.includes(status) ?? true)
+      .slice(0, limit)
+      .map(({ id }) => taskOf(this.#records.get(id)!));
   }
 
   async due(after: number, until: number): Promise<Due[]> {
-    const isDue = ({ wakeAt = -Infinity }: Facts) => wakeAt > after && wakeAt <= until;
+    const isDue = ({ wakeAt = -Infinity, paused }: Facts) => wakeAt > after && wakeAt <= until && paused === undefined;
     return this.#select((facts) => !isTerminal(facts) && isDue(facts), byTime('wakeAt')).map(({ id, wakeAt }) => ({
       id,
       wakeAt: wakeAt!,
@@ -127,7 +157,7 @@ class MemoryStore implements Store {
 
   async live(principal: string): Promise<number> {
     this.#assertOpen();
-    return this.#live.get(principal) ?? 0;
+    return this.#records.live(principal);
   }
 
   subscribe(listener: StoreListener): () => void {
@@ -145,66 +175,88 @@ class MemoryStore implements Store {
     return () => undefined;
   }
 
-  async #write<T>(work: () => Written<T>): Promise<T> {
-    this.#assertOpen();
-    return await this.#commits.run(work);
+  #write<T>(work: () => Written<T>): Promise<T> {
+    return this.#open ? this.#commits.run(work) : Promise.reject(notOpen());
   }
 
-  #commit(commands: readonly Command[]): void {
-    for (const command of commands) {
+  #commit(commands: readonly Command[]): number {
+    return runTurn(commands, (command) => {
       try {
         command.run();
       } catch (thrown) {
+        this.#records.takeBack();
         command.fail(thrown);
       }
+      this.#records.settle();
+    });
+  }
+
+  #answer(reads: readonly Read[]): void {
+    for (const { id, owner, resolve } of reads) {
+      const kept = this.#records.get(id);
+      const isTheirs = kept !== undefined && (owner === undefined || owner === kept.facts.principal);
+      resolve(isTheirs ? taskOf(kept) : undefined);
     }
   }
 
-  #keep(task: Task, journal: string[], entries: readonly JournalEntry[]): void {
-    // All that can throw comes before the first change.
-    assertNext(entries, journal.length);
-    const lines = entries.map((entry) => JSON.stringify(entry));
-    const kept = { text: JSON.stringify(task), facts: factsOf(task), journal };
-    this.#countOut(this.#tasks.get(task.id));
-    for (const line of lines) journal.push(line);
-    this.#tasks.set(task.id, kept);
-    if (!isTerminal(task)) this.#count(task.principal, 1);
+  #change(kept: Kept, decide: Decide): { readonly value: Task; readonly changed: readonly Task[] } {
+    const task = taskOf(kept);
+    const change = decide(task);
+    const next = changed(task, change);
+    if (next === undefined) return { value: task, changed: [] };
+    this.#records.keep(next, change!, this.now());
+    return { value: next, changed: [next, ...this.#insertAll(change!.subtasks), ...this.#wake(change!)] };
   }
 
-  #forget(id: string): void {
-    this.#countOut(this.#tasks.get(id));
-    this.#tasks.delete(id);
+  #insert(task: Task, beginnings: Pick<Creation, 'entries' | 'events'>): Task {
+    if (this.#records.get(task.id) !== undefined) throw idTaken(task.id);
+    const first = begun(task, beginnings.events);
+    this.#records.keep(first, beginnings, this.now());
+    return first;
   }
 
-  #countOut(kept: Kept | undefined): void {
-    if (kept !== undefined && !isTerminal(kept.facts)) this.#count(kept.facts.principal, -1);
+  #insertAll(subtasks: readonly Task[] = []): Task[] {
+    return subtasks.map((task) => {
+      if (this.#records.withKey(task) !== undefined) throw keyTaken(task.id);
+      return this.#insert(task, {});
+    });
   }
 
-  #count(principal: string, difference: number): void {
-    const live = (this.#live.get(principal) ?? 0) + difference;
-    if (live === 0) this.#live.delete(principal);
-    else this.#live.set(principal, live);
+  #wake({ wakes }: Change): Task[] {
+    const kept = wakes === undefined ? undefined : this.#records.get(wakes);
+    const next = kept && woken(taskOf(kept), this.now());
+    if (next === undefined) return [];
+    this.#records.keep(next, {}, this.now());
+    return [next];
+  }
+
+  #find(id: string): Kept | undefined {
+    this.#assertOpen();
+    return this.#records.get(id);
+  }
+
+  /** In the order of their creation. */
+  #descendants(id: string): Kept[] {
+    const found = this.#records.childrenOf(id);
+    // Grows while it is walked.
+    for (const { facts } of found) found.push(...this.#records.childrenOf(facts.id));
+    return found.sort((one, other) => one.facts.createdAt - other.facts.createdAt);
   }
 
   #select(wanted: (facts: Facts) => boolean, order?: (a: Facts, b: Facts) => number): Facts[] {
     this.#assertOpen();
     const found = [];
-    for (const { facts } of this.#tasks.values()) if (wanted(facts)) found.push(facts);
+    for (const { facts } of this.#records.all()) if (wanted(facts)) found.push(facts);
     return order === undefined ? found : found.sort(order);
   }
 
   #assertOpen(): void {
-    if (!this.#open) throw storeAway(new Error('the store is not open'));
+    if (!this.#open) throw notOpen();
   }
 }
 
-function taskOf(kept: Kept): Task {
-  return JSON.parse(kept.text) as Task;
-}
-
-function factsOf({ id, principal, status, deadlineAt, expiresAt, wakeAt, held }: Task): Facts {
-  const known = { id, principal, status, deadlineAt, expiresAt };
-  return { ...known, ...(wakeAt === undefined ? {} : { wakeAt }), ...(held === undefined ? {} : { held }) };
+function notOpen(): Error {
+  return storeAway(new Error('the store is not open'));
 }
 
 function byTime(field: 'wakeAt' | 'deadlineAt'): (a: Facts, b: Facts) => number {

@@ -3,13 +3,14 @@ import { realpathSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Decide, Due, Store, StoreListener, StoreOptions } from '../store.ts';
+import type { Creation, Decide, Due, ListOptions, Store, StoreListener, StoreOptions } from '../store.ts';
+import type { StoredEvent } from '../task/event.ts';
 import type { JournalEntry } from '../task/journal.ts';
-import type { Task } from '../task/task.ts';
-import { assertNext, changed, idTaken } from './change.ts';
+import type { Task, TaskStatus } from '../task/task.ts';
 import { SteadyClock } from './clock.ts';
-import { CommitHeldUp, Commits, storeAway, type Command, type Written } from './commits.ts';
+import { CommitHeldUp, Commits, storeAway, type Command, type Read, type Written } from './commits.ts';
 import { Checkpoints } from './sqlite/checkpoints.ts';
+import * as commands from './sqlite/commands.ts';
 import { Connection } from './sqlite/connection.ts';
 import { ForeignCommits } from './sqlite/foreign-commits.ts';
 import { own } from './sqlite/ownership.ts';
@@ -39,7 +40,10 @@ export function sqlite(file: string, options: StoreOptions = {}): Store {
 class SqliteStore implements Store {
   readonly #file: string;
   readonly #clock: SteadyClock;
-  readonly #commits = new Commits((commands) => this.#commit(commands));
+  readonly #commits = new Commits({
+    commit: (commands) => this.#commit(commands),
+    answer: (reads, committed) => this.#answer(reads, committed),
+  });
   readonly #ownerships = new Set<() => void>();
   readonly #foreignCommits = new ForeignCommits(() => this.#isOpen && this.#connected().othersCommitted());
   #turns = new Turns();
@@ -89,61 +93,24 @@ class SqliteStore implements Store {
     return (this.#secret ??= this.#file === IN_MEMORY ? randomBytes(32) : await secretIn(this.#beside('secret')));
   }
 
-  create(task: Task, entries: readonly JournalEntry[] = []): Promise<Task> {
-    return this.#write((connection) => {
-      const { ids, tasks, journal, recent } = connection;
-      const place = ids.unseal(task.id);
-      if (place === undefined) throw new TypeError(`${task.id} is not an id of this store`);
-      assertNext(entries, 0);
-      const length = insertNew(() => tasks.insert(place, task, entries.length), task.id);
-      journal.append(place.row, entries);
-      connection.keepTime(this.now());
-      recent.keep(task.id, { task, entries: entries.length, length });
-      return { value: task, changed: task };
-    });
+  create(make: () => Creation): Promise<Task> {
+    return this.#write((file) => commands.create(file, make, this.now()));
   }
 
   change(id: string, decide: Decide): Promise<Task | undefined> {
-    return this.#write<Task | undefined>((connection) => {
-      const { ids, tasks, journal, recent } = connection;
-      const place = ids.unseal(id);
-      const stored = recent.latest(id) ?? (place && tasks.read(id, place));
-      if (stored === undefined) return { value: undefined };
-      const change = decide(stored.task);
-      const next = changed(stored.task, change);
-      if (next === undefined) return { value: stored.task };
-      const fresh = change?.entries ?? [];
-      assertNext(fresh, stored.entries);
-      const entries = stored.entries + fresh.length;
-      const length = tasks.update(place!, next, entries);
-      if (length === undefined) throw new Error(`${id} changed meanwhile`);
-      journal.append(place!.row, fresh);
-      connection.keepTime(this.now());
-      // What is counted anew each time is made good when the task is read from the file.
-      recent.keep(id, { task: next, entries, length: stored.length + length });
-      return { value: next, changed: next };
-    });
+    return this.#write((file) => commands.change(file, id, decide, this.now()));
+  }
+
+  changeTree(id: string, decide: Decide): Promise<Task | undefined> {
+    return this.#write((file) => commands.changeTree(file, id, decide, this.now()));
   }
 
   expire(now: number, limit: number): Promise<number> {
-    return this.#write((connection) => {
-      const value = connection.tasks.expire(now, limit);
-      connection.recent.forgetAll();
-      connection.shrink();
-      return { value };
-    });
+    return this.#write((file) => commands.expire(file, now, limit));
   }
 
-  async read(id: string, owner?: string): Promise<Task | undefined> {
-    return this.#use(({ ids, tasks, recent }) => {
-      const known = recent.get(id)?.task;
-      // What another principal must not have is looked for in the file all the same, as an unknown id is.
-      if (known !== undefined && (owner === undefined || owner === known.principal)) return known;
-      const place = ids.unseal(id);
-      const stored = place && tasks.read(id, place, owner);
-      if (stored !== undefined) recent.keep(id, stored);
-      return stored?.task;
-    });
+  read(id: string, owner?: string): Promise<Task | undefined> {
+    return this.#isOpen ? this.#commits.read(id, owner) : Promise.reject(notOpen());
   }
 
   async journal(id: string): Promise<JournalEntry[]> {
@@ -154,22 +121,41 @@ class SqliteStore implements Store {
     });
   }
 
+  async events(id: string, after: number, limit: number): Promise<StoredEvent[]> {
+    return this.#ofRow(id, ({ events }, row) => events.read(row, after, limit));
+  }
+
+  async subtasks(id: string): Promise<Task[]> {
+    return this.#ofRow(id, (file, row) => file.readRows(file.queries.children(row)));
+  }
+
+  async asking(root: string): Promise<Task[]> {
+    return this.#ofRow(root, (file, row) => file.readRows(file.queries.asking(row)));
+  }
+
+  async list(principal: string, { after, limit, statuses = STATUSES }: ListOptions): Promise<Task[]> {
+    return this.#use((file) => {
+      const place = after === undefined ? undefined : file.ids.unseal(after);
+      return file.readRows(file.queries.list(principal, statuses, place, limit));
+    });
+  }
+
   async due(after: number, until: number): Promise<Due[]> {
-    return this.#use(({ ids, tasks }) =>
-      tasks.due(after, until).map((found) => ({ id: ids.seal(found), wakeAt: found.wakeAt })),
+    return this.#use(({ ids, queries }) =>
+      queries.due(after, until).map((found) => ({ id: ids.seal(found), wakeAt: found.wakeAt })),
     );
   }
 
   async held(): Promise<string[]> {
-    return this.#use(({ ids, tasks }) => tasks.held().map((found) => ids.seal(found)));
+    return this.#use(({ ids, queries }) => queries.held().map((found) => ids.seal(found)));
   }
 
   async overdue(now: number, limit: number): Promise<string[]> {
-    return this.#use(({ ids, tasks }) => tasks.overdue(now, limit).map((found) => ids.seal(found)));
+    return this.#use(({ ids, queries }) => queries.overdue(now, limit).map((found) => ids.seal(found)));
   }
 
   async live(principal: string): Promise<number> {
-    return this.#use(({ tasks }) => tasks.live(principal));
+    return this.#use(({ queries }) => queries.live(principal));
   }
 
   subscribe(listener: StoreListener): () => void {
@@ -202,9 +188,16 @@ class SqliteStore implements Store {
     return this.#file === IN_MEMORY ? () => undefined : this.#foreignCommits.listen(listener);
   }
 
-  async #write<T>(work: (connection: Connection) => Written<T>): Promise<T> {
-    this.#assertOpen();
-    return await this.#commits.run(() => work(this.#connection!));
+  #write<T>(work: (connection: Connection) => Written<T>): Promise<T> {
+    return this.#isOpen ? this.#commits.run(() => work(this.#connection!)) : Promise.reject(notOpen());
+  }
+
+  /** Reads what belongs to a task by its row; nothing belongs to a task that is not there. */
+  #ofRow<T>(id: string, read: (file: Connection, row: number) => T[]): T[] {
+    return this.#use((file) => {
+      const place = file.ids.unseal(id);
+      return place !== undefined && file.tasks.has(place) ? read(file, place.row) : [];
+    });
   }
 
   #use<T>(work: (connection: Connection) => T): T {
@@ -217,11 +210,32 @@ class SqliteStore implements Store {
     }
   }
 
-  #commit(commands: readonly Command[]): void {
-    let connection: Connection | undefined;
+  /** The reads came before this, so one look at what others have committed by now is enough for all. */
+  #answer(reads: readonly Read[], committed: boolean): void {
+    let connection: Connection;
     try {
       connection = this.#connected();
-      connection.commit(commands);
+      if (!committed) connection.recent.check();
+    } catch (thrown) {
+      for (const { reject } of reads) reject(storeAway(thrown));
+      return;
+    }
+    const unknown: Read[] = [];
+    for (const read of reads) {
+      const known = connection.recent.latest(read.id)?.task;
+      // What another principal must not have is looked for in the file all the same, as an unknown id is.
+      if (known !== undefined && (read.owner === undefined || read.owner === known.principal)) read.resolve(known);
+      else unknown.push(read);
+    }
+    if (unknown.length > 0) answerFromFile(connection, unknown);
+  }
+
+  #commit(commands: readonly Command[]): number {
+    let connection: Connection | undefined;
+    let taken: number;
+    try {
+      connection = this.#connected();
+      taken = connection.commit(commands);
     } catch (thrown) {
       if (isBusy(thrown)) throw new CommitHeldUp(connection?.blame(thrown) ?? thrown);
       // Where there was no room, the connection is as it was before, and serves readers.
@@ -229,6 +243,7 @@ class SqliteStore implements Store {
       throw connection === undefined ? thrown : connection.blame(thrown);
     }
     this.#checkpoints.consider(connection);
+    return taken;
   }
 
   /** After a failed commit nobody knows what SQLite holds in its cache: the next command begins from the file. */
@@ -306,7 +321,26 @@ class SqliteStore implements Store {
   }
 
   #assertOpen(): void {
-    if (!this.#isOpen) throw storeAway(new Error('the store is not open'));
+    if (!this.#isOpen) throw notOpen();
+  }
+}
+
+const STATUSES: readonly TaskStatus[] = ['working', 'input_required', 'completed', 'failed', 'cancelled'];
+
+function notOpen(): Error {
+  return storeAway(new Error('the store is not open'));
+}
+
+function answerFromFile(connection: Connection, reads: readonly Read[]): void {
+  for (const { id, owner, resolve, reject } of reads) {
+    try {
+      const place = connection.ids.unseal(id);
+      const stored = place && connection.tasks.read(id, place, owner);
+      if (stored !== undefined) connection.recent.keep(stored);
+      resolve(stored?.task);
+    } catch (thrown) {
+      reject(connection.blame(thrown));
+    }
   }
 }
 
@@ -315,13 +349,5 @@ async function makeFolder(file: string): Promise<void> {
     await mkdir(dirname(file), { recursive: true });
   } catch (cause) {
     throw new Error(`${file} cannot be used: its folder cannot be made (${(cause as Error).message})`, { cause });
-  }
-}
-
-function insertNew<T>(insert: () => T, id: string): T {
-  try {
-    return insert();
-  } catch (thrown) {
-    throw (thrown as { code?: unknown }).code === 'SQLITE_CONSTRAINT_PRIMARYKEY' ? idTaken(id) : thrown;
   }
 }

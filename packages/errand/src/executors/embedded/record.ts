@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { delay, type Clock } from '../../clock.ts';
 import { LeaseLost } from '../../engine/failures.ts';
 import { ErrandError } from '../../errors.ts';
-import type { Store } from '../../store.ts';
+import { StaleJournal, type Store } from '../../store.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task } from '../../task/task.ts';
 
@@ -134,11 +134,15 @@ export class TaskRecord {
 
   async #change(transition: Transition, entries: readonly JournalEntry[]): Promise<Task> {
     let lost = false;
-    const task = await this.#store.change(this.#task.id, (current) => {
+    const decide = (current: Task) => {
       lost = current.epoch !== this.#epoch || isTerminal(current);
       if (lost) return undefined;
       const next = transition(current, this.now());
       return next === current && entries.length === 0 ? undefined : { task: next, entries };
+    };
+    const task = await this.#store.change(this.#task.id, decide).catch((error: unknown) => {
+      // Another process has taken the task over, and is further.
+      throw error instanceof StaleJournal ? new LeaseLost() : error;
     });
     if (task === undefined || lost) throw new LeaseLost();
     this.observe(task);

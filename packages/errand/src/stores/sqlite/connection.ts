@@ -1,9 +1,12 @@
 import Database from 'better-sqlite3';
-import { storeAway, type Command } from '../commits.ts';
+import type { Task } from '../../task/task.ts';
+import { runTurn, storeAway, type Command } from '../commits.ts';
 import { logReader, type LogState } from './checkpoints.ts';
+import { eventTable, type EventTable } from './events.ts';
 import { Ids } from './ids.ts';
 import { journalTable, type JournalTable } from './journal.ts';
 import { assertReadable, migrate } from './migrations.ts';
+import { taskQueries, type TaskQueries } from './queries.ts';
 import { RecentTasks } from './recent.ts';
 import { taskTable, type TaskTable } from './tasks.ts';
 import { isBusy, troubleWith } from './trouble.ts';
@@ -13,8 +16,13 @@ import { isBusy, troubleWith } from './trouble.ts';
  * others are over by then; for what takes longer, whoever called tries again later.
  */
 const BUSY_TIMEOUT = 100;
+/** The clock is put on record so far ahead of time, in ms, that few commits have to. */
+const AHEAD = 100;
 /** Pages given back to the file system at a time. */
 const BITE = 512;
+
+/** A command failed that had written something. */
+class HalfDone extends Error {}
 
 /** An open file, with all that is asked of it. */
 export class Connection {
@@ -22,8 +30,12 @@ export class Connection {
   readonly ids: Ids;
   readonly tasks: TaskTable;
   readonly journal: JournalTable;
+  readonly events: EventTable;
+  readonly queries: TaskQueries;
   readonly recent: RecentTasks;
   readonly log: () => LogState;
+  /** Raised before each write, so that a command that fails is known to have left nothing behind. */
+  writes = 0;
   readonly #begin: Database.Statement;
   readonly #commit: Database.Statement;
   readonly #rollback: Database.Statement;
@@ -33,6 +45,8 @@ export class Connection {
   readonly #keepTime: Database.Statement<[number]>;
   readonly #dataVersion: Database.Statement<[], number>;
   #keptTime: number;
+  /** The time to put on record with the commit under way. */
+  #newTime = 0;
   #seenVersion: number | undefined;
 
   /** Throws where the file cannot be read and written, or is not one of ours. */
@@ -40,8 +54,10 @@ export class Connection {
     const db = openFile(file);
     this.db = db;
     this.ids = new Ids(db);
-    this.tasks = taskTable(db);
+    this.tasks = taskTable(db, this.ids);
     this.journal = journalTable(db);
+    this.events = eventTable(db);
+    this.queries = taskQueries(db);
     this.recent = new RecentTasks(db);
     this.log = logReader(db);
     this.#begin = db.prepare('BEGIN IMMEDIATE');
@@ -60,17 +76,16 @@ export class Connection {
     return this.#keptTime;
   }
 
-  /** Puts a time on record, for a process to come, unless it is there. Part of the commit under way. */
+  /** Sees to it that a time is on record, for a process to come, once the commit under way is. */
   keepTime(time: number): void {
-    if (time <= this.#keptTime) return;
-    this.#keepTime.run(time);
-    this.#keptTime = time;
+    if (time > this.#newTime) this.#newTime = time;
   }
 
   /** Puts a time on record in place of one that was wrong. */
   correctTime(time: number): void {
     this.db.prepare<[number]>("UPDATE meta SET value = ? WHERE name = 'clock'").run(time);
     this.#keptTime = time;
+    this.#newTime = time;
   }
 
   /** How far the clock of the owner of the tasks is ahead of the system's, in ms. */
@@ -91,20 +106,18 @@ export class Connection {
     return this.#seenVersion !== before;
   }
 
-  /** Makes one transaction of commands. Throws where it failed; then nothing of it is left. */
-  commit(commands: readonly Command[]): void {
-    this.#begin.run();
+  /** Makes one transaction of the first commands; returns of how many. Throws where it failed; then nothing of it is left. */
+  commit(commands: readonly Command[]): number {
     try {
-      this.recent.check();
-      for (const command of commands) this.#run(command);
-      const reserved = this.ids.runLow ? this.ids.reserve() : undefined;
-      this.#commit.run();
-      if (reserved !== undefined) this.ids.use(reserved);
+      return this.#transact(() => runTurn(commands, (command) => this.#run(command)));
     } catch (thrown) {
-      this.recent.forgetAll();
-      if (this.db.inTransaction) this.#rollback.run();
-      throw thrown;
+      if (!(thrown instanceof HalfDone)) throw thrown;
+      return this.#transact(() => runTurn(commands, (command) => this.#runAlone(command)));
     }
+  }
+
+  readRows(rows: readonly number[]): Task[] {
+    return rows.flatMap((row) => this.tasks.readRow(row)?.task ?? []);
   }
 
   /** Cuts free pages off the file, a few at a time: to give back many would hold everybody up. */
@@ -116,12 +129,46 @@ export class Connection {
     this.db.close();
   }
 
+  #transact(work: () => number): number {
+    this.#begin.run();
+    try {
+      this.recent.check();
+      const done = work();
+      const reserved = this.ids.runLow ? this.ids.reserve() : undefined;
+      const time = this.#newTime > this.#keptTime ? this.#newTime + AHEAD : undefined;
+      if (time !== undefined) this.#keepTime.run(time);
+      this.#commit.run();
+      if (time !== undefined) this.#keptTime = time;
+      if (reserved !== undefined) this.ids.use(reserved);
+      return done;
+    } catch (thrown) {
+      this.recent.forgetAll();
+      if (this.db.inTransaction) this.#rollback.run();
+      throw thrown;
+    }
+  }
+
+  /**
+   * Most commands that fail do so before they write anything. To be ready for those that do not
+   * would cost each command a copy of every page that it writes to.
+   */
   #run(command: Command): void {
-    this.#savepoint.run();
+    const { writes } = this;
     try {
       command.run();
     } catch (thrown) {
       // A full or failing disk may have undone the whole transaction already.
+      if (!this.db.inTransaction) throw thrown;
+      if (this.writes !== writes) throw new HalfDone();
+      command.fail(this.blame(thrown));
+    }
+  }
+
+  #runAlone(command: Command): void {
+    this.#savepoint.run();
+    try {
+      command.run();
+    } catch (thrown) {
       if (!this.db.inTransaction) throw thrown;
       this.#rollbackTo.run();
       this.recent.forgetAll();

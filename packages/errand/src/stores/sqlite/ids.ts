@@ -70,6 +70,13 @@ export class Ids {
     return { row: bytes.readUIntBE(NONCE_BYTES, ROW_BYTES), nonce: bytes.subarray(0, NONCE_BYTES) };
   }
 
+  /** The row that an id of this store names. */
+  rowOf(id: string): number {
+    const place = this.unseal(id);
+    if (place === undefined) throw new TypeError(`${id} is not an id of this store`);
+    return place.row;
+  }
+
   #maskRow(bytes: Buffer): void {
     const mask = this.#mask(bytes.subarray(0, NONCE_BYTES));
     for (let index = 0; index < ROW_BYTES; index++) bytes[NONCE_BYTES + index]! ^= mask[index]!;

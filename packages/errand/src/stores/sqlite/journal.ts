@@ -1,6 +1,6 @@
 import type { Database } from 'better-sqlite3';
 import type { JsonValue } from '../../json.ts';
-import type { BeginEntry, Failure, JournalEntry } from '../../task/journal.ts';
+import type { BeginEntry, CallKind, Failure, JournalEntry } from '../../task/journal.ts';
 import { parsed } from './trouble.ts';
 
 /** The statements on the table `journal`. */
@@ -24,11 +24,11 @@ export function journalTable(db: Database) {
   };
 }
 
-/** `begun` is the number of the begin entry that an end belongs to, and null for a begin. */
+/** `begun` is the number of the begin entry that an end belongs to, or of the end that a retry makes void. */
 type JournalRow = [
   seq: number,
   begun: number | null,
-  kind: string | null,
+  kind: CallKind | 'retry' | null,
   name: string | null,
   ordinal: number | null,
   value: string | null,
@@ -40,6 +40,7 @@ function columnsOf(entry: JournalEntry): JournalRow {
     const { seq, kind, name, ordinal, value } = entry;
     return [seq, null, kind, name, ordinal, value === undefined ? null : JSON.stringify(value), null];
   }
+  if (entry.type === 'retry') return [entry.seq, entry.end ?? null, 'retry', null, null, null, null];
   const { seq, begin, outcome } = entry;
   return 'failure' in outcome
     ? [seq, begin, null, null, null, null, JSON.stringify(outcome.failure)]
@@ -47,6 +48,7 @@ function columnsOf(entry: JournalEntry): JournalRow {
 }
 
 function entryOf([seq, begun, kind, name, ordinal, value, failure]: JournalRow): JournalEntry {
+  if (kind === 'retry') return { seq, type: 'retry', ...(begun === null ? {} : { end: begun }) };
   if (begun === null) {
     const begin = { seq, type: 'begin', kind, name, ordinal } as BeginEntry;
     return value === null ? begin : { ...begin, value: parsed(value) as JsonValue };

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { StoredTask } from './tasks.ts';
+import type { StoredTask } from './row.ts';
 
 /** Of so many tasks the last state is kept in memory. */
 const TASKS = 1000;
@@ -41,11 +41,18 @@ export class RecentTasks {
     this.#tasks.clear();
   }
 
-  keep(id: string, stored: StoredTask): void {
+  keep(stored: StoredTask): void {
+    const { id } = stored.task;
     this.#tasks.delete(id);
     if (stored.length > LARGEST) return;
     if (this.#tasks.size === TASKS) this.#tasks.delete(this.#tasks.keys().next().value!);
-    this.#tasks.set(id, frozen(stored));
+    frozen(stored.task);
+    this.#tasks.set(id, stored);
+  }
+
+  /** Of tasks by their rows. */
+  forget(rows: ReadonlySet<number>): void {
+    for (const [id, { place }] of this.#tasks) if (rows.has(place.row)) this.#tasks.delete(id);
   }
 
   forgetAll(): void {

@@ -78,7 +78,7 @@ export function queries(subject: Subject): void {
     });
 
     test('expire: removes what may vanish with its journal, at most so many, and nothing else', async () => {
-      const make = async (expiresAt: number) => create(store, { ...newTask(store), expiresAt }, [begin(0, 'a')]);
+      const make = async (expiresAt: number) => create(store, { ...newTask(store), deadlineAt: expiresAt, expiresAt }, [begin(0, 'a')]);
       const [gone, edge, kept] = [await make(100), await make(200), await make(201)];
       expect(await store.expire(99, 10)).toBe(0);
       expect(await store.expire(200, 1)).toBe(1);

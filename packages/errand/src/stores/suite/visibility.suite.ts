@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import type { Store } from '../../store.ts';
 import type { Task } from '../../task/task.ts';
-import { create, describeAs, listen, newTask, settled, type Subject } from './subject.suite.ts';
+import { begin, create, describeAs, listen, newTask, settled, type Subject } from './subject.suite.ts';
 
 export function visibility(subject: Subject): void {
   describe('visibility', () => {
@@ -10,17 +10,34 @@ export function visibility(subject: Subject): void {
       store = subject.store;
     });
 
-    test('nobody reads a command before its commit', async () => {
+    test('nobody sees a command before its commit', async () => {
       const [task, second] = [await create(store, newTask(store)), newTask(store)];
-      const writing = Promise.all([store.change(task.id, describeAs('new')), create(store, second)]);
+      const writing = Promise.all([
+        store.change(task.id, (now) => ({ task: { ...now, held: 'so' }, entries: [begin(0, 'a')] })),
+        create(store, second),
+      ]);
       for (let microtask = 0; microtask < 10; microtask++) {
-        expect(await store.read(task.id)).toEqual(task);
-        expect(await store.read(second.id)).toBeUndefined();
+        expect(await store.live(task.principal)).toBe(1);
+        expect(await store.held()).toEqual([]);
+        expect(await store.journal(task.id)).toEqual([]);
+        expect(await store.list(task.principal, { limit: 10 })).toEqual([task]);
       }
-      expect(await store.live(task.principal)).toBe(1);
       await writing;
-      expect((await store.read(task.id))?.statusMessage).toBe('new');
       expect(await store.live(task.principal)).toBe(2);
+      expect(await store.held()).toEqual([task.id]);
+      expect(await store.read(task.id)).toMatchObject({ held: 'so' });
+    });
+
+    test('who reads while a commit is under way is answered after it, with what it made', async () => {
+      const [task, second] = [await create(store, newTask(store)), newTask(store)];
+      const order: string[] = [];
+      const reads = [store.read(task.id), store.read(second.id)];
+      for (const read of reads) void read.then(() => order.push('read'));
+      const writing = [store.change(task.id, describeAs('new')), create(store, second)];
+      for (const write of writing) void write.then(() => order.push('written'));
+      reads.push(store.read(task.id));
+      expect(await Promise.all(reads)).toMatchObject([{ statusMessage: 'new' }, second, { statusMessage: 'new' }]);
+      expect(order.slice(0, 2)).toEqual(['written', 'written']);
     });
 
     test('listeners hear the latest state of each task once a commit, after the callers', async () => {

@@ -1,0 +1,102 @@
+import type { Database } from 'better-sqlite3';
+import type { TaskStatus } from '../../task/task.ts';
+import type { Place } from './ids.ts';
+
+// As in the indexes, or they would not serve.
+export const LIVE = `status IN ('working', 'input_required')`;
+const ENDED = `status NOT IN ('working', 'input_required')`;
+
+/** Where a due task is, and since when it is due. */
+export interface DuePlace extends Place {
+  readonly wakeAt: number;
+}
+
+/** A task in the order of a list, which shows the latest first. */
+interface ListPlace {
+  readonly row: number;
+  readonly createdAt: number;
+}
+
+/** The questions over all tasks; most are answered with rows, or places. */
+export type TaskQueries = ReturnType<typeof taskQueries>;
+
+export function taskQueries(db: Database) {
+  const due = db.prepare<[number, number], DuePlace>(
+    `SELECT row, nonce, wake_at AS wakeAt FROM task
+     WHERE wake_at > ? AND wake_at <= ? AND paused IS NULL AND ${LIVE} ORDER BY wake_at, row`,
+  );
+  const held = db.prepare<[], Place>(
+    `SELECT row, nonce FROM task INDEXED BY task_held WHERE held IS NOT NULL AND ${LIVE}`,
+  );
+  const overdue = db.prepare<[number, number], Place>(
+    `SELECT row, nonce FROM task WHERE deadline_at <= ? AND ${LIVE} ORDER BY deadline_at LIMIT ?`,
+  );
+  const expired = db
+    .prepare<[number, number], number>(
+      `SELECT row FROM task WHERE expires_at <= ? AND ${ENDED} ORDER BY expires_at LIMIT ?`,
+    )
+    .pluck();
+  // Nothing expires before its deadline.
+  const expiredLive = db
+    .prepare<[number, number, number], number>(
+      `SELECT row FROM task WHERE deadline_at <= ? AND expires_at <= ? AND ${LIVE} ORDER BY deadline_at LIMIT ?`,
+    )
+    .pluck();
+  const live = db
+    .prepare<{ principal: string }, number>(
+      `SELECT (SELECT count(*) FROM task WHERE principal = @principal AND root IS NULL AND ${LIVE})
+            + (SELECT count(*) FROM task WHERE principal = @principal AND root IS NOT NULL AND ${LIVE})`,
+    )
+    .pluck();
+  const children = db
+    .prepare<[number], number>('SELECT row FROM task WHERE parent = ? ORDER BY created_at, row')
+    .pluck();
+  const liveDescendants = db.prepare<[number], number>(LIVE_DESCENDANTS).pluck();
+  const asking = db
+    .prepare<[number], number>(
+      `SELECT row FROM task WHERE root = ? AND status = 'input_required' ORDER BY created_at, row`,
+    )
+    .pluck();
+  const listed = db.prepare<[string, TaskStatus, number, number, number], ListPlace>(
+    `SELECT row, created_at AS createdAt FROM task
+     WHERE principal = ? AND status = ? AND root IS NULL AND (created_at, row) < (?, ?)
+     ORDER BY created_at DESC, row DESC LIMIT ?`,
+  );
+  const listPlace = db.prepare<[number, Buffer, string], ListPlace>(
+    `SELECT row, created_at AS createdAt FROM task WHERE row = ? AND nonce = ? AND principal = ? AND root IS NULL`,
+  );
+
+  return {
+    due: (after: number, until: number): DuePlace[] => due.all(after, until),
+    held: (): Place[] => held.all(),
+    overdue: (now: number, limit: number): Place[] => overdue.all(now, limit),
+    live: (principal: string): number => live.get({ principal })!,
+    children: (row: number): number[] => children.all(row),
+    liveDescendants: (row: number): number[] => liveDescendants.all(row),
+    asking: (root: number): number[] => asking.all(root),
+    expired(now: number, limit: number): number[] {
+      const rows = expired.all(now, limit);
+      return rows.length === limit ? rows : [...rows, ...expiredLive.all(now, now, limit - rows.length)];
+    },
+    list(principal: string, statuses: readonly TaskStatus[], after: Place | undefined, limit: number): number[] {
+      const from = (after && listPlace.get(after.row, after.nonce, principal)) ?? LATEST;
+      // Each status is a list in itself: a page of all is the best of the first pages of each.
+      return statuses
+        .flatMap((status) => listed.all(principal, status, from.createdAt, from.row, limit))
+        .sort((one, other) => other.createdAt - one.createdAt || other.row - one.row)
+        .slice(0, limit)
+        .map(({ row }) => row);
+    },
+  };
+}
+
+/** Later than any task. */
+const LATEST: ListPlace = { row: 0, createdAt: Infinity };
+
+const LIVE_DESCENDANTS = `
+  WITH RECURSIVE descendant (row) AS (
+    SELECT row FROM task WHERE parent = ?
+    UNION ALL
+    SELECT task.row FROM descendant JOIN task ON task.parent = descendant.row
+  )
+  SELECT row FROM descendant JOIN task USING (row) WHERE ${LIVE} ORDER BY created_at, row`;
