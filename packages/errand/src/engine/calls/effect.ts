@@ -14,6 +14,11 @@ export function runEffect<T>(effect: Effect, fn: () => T): T {
   return current.run(effect, fn);
 }
 
+/** The attempt of a step that this runs in; an object of its own for each. */
+export function currentEffect(): object | undefined {
+  return current.getStore();
+}
+
 /**
  * Refuses a call of a task that is made within the effect of one of its steps. A replay does not
  * run the effect again, so it would never come to that call, and wait for it in vain.
