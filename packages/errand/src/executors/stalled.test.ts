@@ -1,28 +1,24 @@
-import { afterEach, expect, it, vi } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { memory } from '../stores/memory.ts';
-import { begin, makeBed, resultOf, soon, type Define } from './suite/bed.suite.ts';
+import { testErrand, virtualClock } from '../testing.ts';
 
-afterEach(() => {
-  vi.useRealTimers();
-});
-
-it('a replay that never comes to what was recorded is held, and says what it waits for', async (t) => {
-  const store = memory();
-  const bed = await makeBed({ store: () => store, wipe: async () => undefined }, t);
-  const both: Define = (errand) =>
+it('a replay that never comes to what was recorded is held, and says what it waits for', async () => {
+  const clock = virtualClock();
+  const store = memory({ clock: clock.now });
+  const t = await testErrand({ clock, store }, (errand) =>
     errand.tool('work', { task: 'always' }, async (_, task) => {
       await Promise.all([task.step('a', () => 'a'), task.step('b', () => 'b')]);
-      await task.step('stuck', () => new Promise<never>(() => undefined));
+      await task.step('stuck', () => clock.sleep('1d'));
       return 'never';
-    });
-  const first = await bed.server(both);
-  const id = await begin(first.client, 'work');
-  await soon(async () => (await bed.disk.journal(id)).length >= 4);
-  first.store.crash();
+    }),
+  );
+  onTestFinished(() => t.close());
+  const id = await t.client.begin('work');
+  await clock.settle();
+  expect((await store.journal(id)).length).toBeGreaterThanOrEqual(4);
 
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   let patient = true;
-  const second = await bed.server((errand) =>
+  await t.restart((errand) =>
     errand.tool('work', { task: 'always' }, async (_, task) => {
       // One after the other, where both were begun at once before: the end of a is told after b was begun.
       await task.step('a', () => 'a again');
@@ -30,23 +26,22 @@ it('a replay that never comes to what was recorded is held, and says what it wai
       return patient ? 'too soon' : 'never';
     }),
   );
-  await vi.advanceTimersByTimeAsync(59_000);
-  expect((await bed.disk.read(id))!).not.toHaveProperty('held');
-  await vi.advanceTimersByTimeAsync(2000);
+  await clock.advance('59s');
+  expect((await store.read(id))!).not.toHaveProperty('held');
+  await clock.advance('1s');
   const message =
     `the code no longer fits this task's journal: ` +
     `entry 1 is step "b", but the handler did not come to it in 60000 ms`;
-  expect(await bed.disk.read(id)).toMatchObject({ status: 'working', held: message, statusMessage: message });
-  vi.useRealTimers();
-  second.store.crash();
+  expect(await store.read(id)).toMatchObject({ status: 'working', held: message, statusMessage: message });
   patient = false;
 
-  const third = await bed.server((errand) =>
+  await t.restart((errand) =>
     errand.tool('work', { task: 'always' }, async (_, task) => {
       const values = await Promise.all([task.step('a', () => 'a again'), task.step('b', () => 'b again')]);
       await task.step('stuck', () => null);
       return values.join();
     }),
   );
-  expect(await resultOf(third.client, id)).toBe('a,b');
+  await clock.settle();
+  expect(await t.client.read(id)).toMatchObject({ result: { content: [{ text: 'a,b' }] } });
 });
