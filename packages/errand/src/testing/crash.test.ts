@@ -1,8 +1,13 @@
-import { beforeEach, describe, expect, it } from 'vitest';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import type { StepContext } from '../engine/context.ts';
 import { StepUnknown } from '../engine/failures.ts';
+import type { Store } from '../store.ts';
 import { memory } from '../stores/memory.ts';
+import { sqlite } from '../stores/sqlite.ts';
 import type { Define } from './test-errand.ts';
 import { text, up } from './up.suite.ts';
 import { virtualClock, type VirtualClock } from './virtual-clock.ts';
@@ -242,6 +247,37 @@ describe('a restart with other code', () => {
     await t.restart(deploy('right', ['a', 'b']));
     await clock.settle();
     expect(await t.client.read(id)).toMatchObject(text('done by right'));
+  });
+});
+
+describe('over a SQLite file', () => {
+  it('time and crashes are the same, also for tasks that another test left there', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'errand-testing-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const store = (): Store => sqlite(join(folder, 'tasks.db'), { clock: clock.now });
+    const effects: string[] = [];
+    const define: Define = (errand) =>
+      errand.tool('order', { task: 'always', deadline: '60d', retention: '1d' }, async (_, task) => {
+        await task.step('reserve', () => effects.push('reserve'));
+        await task.sleep('20d');
+        await task.step('ship', () => (effects.push('ship'), clock.sleep('1h')));
+        return `shipped on day ${clock.elapsed() / 86_400_000}`;
+      });
+    const first = await up(define, { clock, store: store() });
+    const id = await first.client.begin('order');
+    const late = await first.client.begin('order');
+    await clock.advance('1d');
+    await first.close();
+    const second = await up(define, { clock, store: store() });
+    await clock.advance('19d');
+    expect(effects).toEqual(['reserve', 'reserve', 'ship', 'ship']);
+    await second.client.cancel(late);
+    await second.restart();
+    await clock.advance('1h');
+    expect(await second.client.read(id)).toMatchObject(text(`shipped on day ${20 + 1 / 24}`));
+    expect(effects.slice(4)).toEqual(['ship']);
+    await clock.advance(60 * 86_400_000);
+    await expect(second.client.read(id)).rejects.toMatchObject({ code: -32602 });
   });
 });
 
