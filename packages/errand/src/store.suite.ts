@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Store, StoreOptions } from './store.ts';
 import { commands } from './stores/suite/commands.suite.ts';
+import { events } from './stores/suite/events.suite.ts';
+import { graph } from './stores/suite/graph.suite.ts';
 import { ids } from './stores/suite/ids.suite.ts';
 import { journal } from './stores/suite/journal.suite.ts';
+import { keys } from './stores/suite/keys.suite.ts';
+import { list } from './stores/suite/list.suite.ts';
 import { ownership } from './stores/suite/ownership.suite.ts';
 import { queries } from './stores/suite/queries.suite.ts';
 import type { Subject } from './stores/suite/subject.suite.ts';
@@ -24,7 +28,11 @@ export function storeSuite(name: string, makeStore: (options?: StoreOptions) => 
     visibility(subject);
     journal(subject);
     ids(subject);
+    graph(subject);
+    events(subject);
+    keys(subject);
     queries(subject);
+    list(subject);
     ownership(subject);
 
     describe('clock and secret', () => {

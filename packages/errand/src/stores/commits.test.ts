@@ -2,7 +2,9 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { CommitHeldUp, Commits, runTurn, type Command, type Written } from './commits.ts';
 
-const came = <T>(value: T): (() => Written<T>) => () => ({ value, changed: [] });
+const came =
+  <T>(value: T): (() => Written<T>) =>
+  () => ({ value, changed: [] });
 
 /** Runs commands, and notes what takes place: how many share a commit, and how many reads are answered after it. */
 function recorded(commit = (commands: readonly Command[]) => runTurn(commands, (command) => command.run())) {
@@ -79,7 +81,7 @@ test('commands that take long share out among commits, in order, and the event l
   const { log, commits } = recorded();
   const order: number[] = [];
   const slow = (name: number) => () => {
-    for (const end = performance.now() + 6; performance.now() < end; );
+    for (const end = performance.now() + 6; performance.now() < end;);
     order.push(name);
     return { value: name, changed: [] };
   };

@@ -114,6 +114,10 @@ export function commands(subject: Subject): void {
       ['id', 'another'],
       ['expiresAt', 1],
       ['deadlineAt', 1],
+      ['parent', { id: 'other', root: 'other', key: 'a', path: 'a' }],
+      ['scopes', []],
+      ['idempotency', { key: 'a', digest: 'b' }],
+      ['traceparent', 'other'],
     ])('a change of what is fixed at creation is refused: %s', async (field, value) => {
       const task = await create(store, newTask(store));
       await expect(store.change(task.id, (now) => ({ task: { ...now, [field]: value } }))).rejects.toThrow(field);

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import type { Store } from '../../store.ts';
+import { StaleJournal, type Store } from '../../store.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { begin, create, end, newTask, type Subject } from './subject.suite.ts';
 
@@ -19,6 +19,9 @@ export function journal(subject: Subject): void {
         begin(4, 'b'),
         end(5, 4, { failure: { name: 'StepError', message: 'no', code: 'E', data: { left: 1 } } }),
         end(6, 1, { value: null }),
+        { seq: 7, type: 'retry', end: 5 },
+        { seq: 8, type: 'retry' },
+        { seq: 9, type: 'begin', kind: 'subtask', name: 'part', ordinal: 1, value: 'an id' },
       ];
       const task = await create(store, newTask(store), entries.slice(0, 2));
       await Promise.all([
@@ -33,6 +36,7 @@ export function journal(subject: Subject): void {
       const task = await create(store, newTask(store), [begin(0, 'a')]);
       for (const seq of [0, 2]) {
         const change = store.change(task.id, (now) => ({ task: { ...now, runs: 5 }, entries: [begin(seq, 'b')] }));
+        await expect(change).rejects.toThrow(StaleJournal);
         await expect(change).rejects.toThrow('goes on at 1');
       }
       await expect(create(store, newTask(store), [begin(1, 'a')])).rejects.toThrow('goes on at 0');

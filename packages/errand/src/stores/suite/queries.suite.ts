@@ -35,6 +35,15 @@ export function queries(subject: Subject): void {
       expect(await store.due(0, 1e12)).toEqual([]);
     });
 
+    test('due: not while it is paused', async () => {
+      const task = await create(store, park(newTask(store), 200));
+      await store.change(task.id, (now) => ({ task: { ...now, paused: true } }));
+      expect(await store.due(0, 1e12)).toEqual([]);
+      expect(await store.read(task.id)).toMatchObject({ paused: true, wakeAt: 200 });
+      await store.change(task.id, ({ paused: _, ...rest }) => ({ task: rest }));
+      expect(await store.due(0, 1e12)).toEqual([{ id: task.id, wakeAt: 200 }]);
+    });
+
     test('held: live tasks that no code fits', async () => {
       const held = await create(store, newTask(store));
       await create(store, newTask(store));
@@ -78,7 +87,8 @@ export function queries(subject: Subject): void {
     });
 
     test('expire: removes what may vanish with its journal, at most so many, and nothing else', async () => {
-      const make = async (expiresAt: number) => create(store, { ...newTask(store), deadlineAt: expiresAt, expiresAt }, [begin(0, 'a')]);
+      const make = async (expiresAt: number) =>
+        create(store, { ...newTask(store), deadlineAt: expiresAt, expiresAt }, [begin(0, 'a')]);
       const [gone, edge, kept] = [await make(100), await make(200), await make(201)];
       expect(await store.expire(99, 10)).toBe(0);
       expect(await store.expire(200, 1)).toBe(1);

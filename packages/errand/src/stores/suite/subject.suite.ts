@@ -77,6 +77,14 @@ export function richTask(store: Store): Task {
     wakeAt: 0,
     runs: 2,
     held: 'why',
+    paused: true,
+    steering: ['hurry', { by: 3 }],
+    retries: 2,
+    subtasks: 4,
+    parent: { id: store.newId(), root: store.newId(), key: 'ü', path: 'a/ü' },
+    scopes: ['read', 'write'],
+    idempotency: { key: 'key "1"', digest: 'digest' },
+    traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   };
 }
 
