@@ -126,7 +126,10 @@ export function createCalling({
   }
 
   async function createTask(task: Task): Promise<CallAnswer> {
-    return { kind: 'task', task: await store.create(() => ({ task })) };
+    const { outcome, persist } = executor.attempt(task, { sleepPersists: true });
+    persist();
+    const came = await outcome;
+    return came.kind === 'task' ? came : plain(came.outcome);
   }
 
   /** Runs a call that becomes a task when it takes longer than the tool's patience. */

@@ -12,18 +12,26 @@ import type { Run } from './run.ts';
 
 /** What the handler of a run is given. */
 export function createTaskContext(run: Run): TaskContext {
-  const { journal, signal, log } = run;
+  const { journal, task } = run;
   const mayBegin = (what: string): void => refuseWithinEffect(journal, what);
+  const { can, elicit, sample, roots } = createQuestions(task.capabilities, (question) => {
+    mayBegin(`the question "${question.key}"`);
+    return askClient(run, question);
+  });
   return {
-    ...createQuestions(run.task.capabilities, (question) => {
-      mayBegin(`the question "${question.key}"`);
-      return askClient(run, question);
-    }),
-    id: run.task.id,
-    principal: principalOf(run.task.principal),
-    prepared: structuredClone(run.task.prepared ?? null),
-    signal,
-    log,
+    can,
+    elicit,
+    sample,
+    roots,
+    id: task.id,
+    principal: principalOf(task.principal),
+    prepared: task.prepared === undefined ? null : structuredClone(task.prepared),
+    get signal() {
+      return run.signal;
+    },
+    get log() {
+      return run.log;
+    },
     async step<T>(name: string, fn: (step: StepContext) => T | Promise<T>, options: StepOptions = {}) {
       const step = toStep(name, fn, options);
       mayBegin(`step "${name}"`);

@@ -143,7 +143,7 @@ class EmbeddedExecutor implements Executor {
         ),
     });
     const takeBack = (why: ErrandError): void => {
-      if (record.written) return;
+      if (record.persisted) return;
       reject(why);
       running.run?.stop();
       this.#forget(task.id);
@@ -151,14 +151,14 @@ class EmbeddedExecutor implements Executor {
     const running: Running = { place: new Place(this.#slots, task.tool), record, takeBack };
     this.#running.set(task.id, running);
     const onEnd = (end: RunEnd): void => {
-      if (record.written) return this.#onEnd(task.id, task.tool, end);
+      if (record.persisted) return this.#onEnd(task.id, task.tool, end);
       this.#forget(task.id);
       if (end.kind === 'ended') resolve({ kind: 'ended', outcome: end.outcome });
       else if (end.kind === 'abandoned') reject(end.cause);
     };
     const begin = async (): Promise<void> => {
       await running.place.take();
-      if (!record.written) await this.#run(running, record, [], onEnd);
+      if (this.#running.get(task.id) === running) await this.#run(running, record, [], onEnd);
       const { held } = record.task;
       if (held !== undefined) takeBack(new ErrandError('internal', held));
     };
@@ -175,9 +175,9 @@ class EmbeddedExecutor implements Executor {
     return {
       outcome,
       persist: () => {
-        record.persist('patience', () => running.run?.journal.take() ?? []);
-        // It has not begun: from here on it queues as a task like any other.
-        if (running.run === undefined) this.#forget(task.id);
+        record.persist('now', () => running.run?.journal.take() ?? []);
+        // It waits for a slot: from here on it queues as a task like any other.
+        if (running.run === undefined && !running.place.held) this.#forget(task.id);
       },
       abandon: () => takeBack(new ErrandError('internal', 'the call was taken back')),
     };
@@ -229,7 +229,7 @@ class EmbeddedExecutor implements Executor {
   /** Takes up what other processes did: answers and cancels for runs that are here, and tasks that are due. */
   async #catchUp(): Promise<void> {
     for (const [id, { record }] of [...this.#running]) {
-      if (record?.written === false) continue;
+      if (record?.persisted === false) continue;
       const task = await this.#store.read(id);
       if (task !== undefined && this.#running.has(id)) this.#onTask(task);
     }

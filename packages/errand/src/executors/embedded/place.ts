@@ -12,6 +12,10 @@ export class Place {
     this.#tool = tool;
   }
 
+  get held(): boolean {
+    return this.#held;
+  }
+
   /** Claims a slot. `undefined` where it is held at once, else a promise that it will be. */
   take(): Promise<void> | undefined {
     if (this.#held) return undefined;

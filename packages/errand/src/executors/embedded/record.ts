@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import { delay, type Clock } from '../../clock.ts';
 import { LeaseLost } from '../../engine/failures.ts';
 import { ErrandError } from '../../errors.ts';
-import { StaleJournal, type Store } from '../../store.ts';
+import { StaleJournal, type Creation, type Store } from '../../store.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task } from '../../task/task.ts';
 
@@ -24,7 +24,10 @@ export class TaskRecord {
   readonly #onPersist: ((created: Promise<Task>) => void) | undefined;
   readonly #sleepPersists: boolean;
   #task: Task;
-  #written: boolean;
+  /** Whether the task is on disk, or was promised to be. */
+  #persisted: boolean;
+  /** Whether the commit that makes the task was begun: what comes later is a change of its own. */
+  #made: boolean;
   #held: JournalEntry[] = [];
   /** Settles when nothing waits for the store any more. */
   #waiting: Promise<void> | undefined;
@@ -43,7 +46,7 @@ export class TaskRecord {
     this.#log = log;
     this.#task = task;
     this.#epoch = task.epoch;
-    this.#written = attempt === undefined;
+    this.#persisted = this.#made = attempt === undefined;
     this.#onPersist = attempt?.onPersist;
     this.#sleepPersists = attempt?.sleepPersists ?? true;
   }
@@ -52,8 +55,9 @@ export class TaskRecord {
     return this.#task;
   }
 
-  get written(): boolean {
-    return this.#written;
+  /** Whether there is a task, or will be one after the commit under way. */
+  get persisted(): boolean {
+    return this.#persisted;
   }
 
   now(): number {
@@ -76,9 +80,9 @@ export class TaskRecord {
    * `LeaseLost` where the task is no longer this run's.
    */
   async write(transition: Transition, entries: readonly JournalEntry[]): Promise<Task> {
-    if (!this.#written) {
+    if (!this.#made) {
       // The handler has the values of these entries too, and may change them before they are written.
-      this.#held.push(...structuredClone(entries));
+      if (entries.length > 0) this.#held.push(...structuredClone(entries));
       this.#set(transition(this.#task, this.now()));
       return this.#task;
     }
@@ -149,14 +153,22 @@ export class TaskRecord {
     return task;
   }
 
-  /** Writes the task and its journal down, unless that was done or `cause` does not ask for it. */
-  persist(cause: 'input' | 'sleep' | 'patience', unwritten: () => readonly JournalEntry[]): void {
-    if (this.#written || (cause === 'sleep' && !this.#sleepPersists)) return;
-    const entries = [...this.#held, ...unwritten()];
-    this.#written = true;
-    this.#held = [];
-    const task = this.#task;
-    this.#onPersist!(this.#store.create(() => ({ task, entries })));
+  /**
+   * Writes the task and its journal down, unless that was done or `cause` does not ask for it. What the
+   * run does until the commit comes is part of it, so that a quick task is written once.
+   */
+  persist(cause: 'input' | 'sleep' | 'now', unwritten: () => readonly JournalEntry[]): void {
+    if (this.#persisted || (cause === 'sleep' && !this.#sleepPersists)) return;
+    this.#persisted = true;
+    let made: Creation | undefined;
+    const make = (): Creation => {
+      // A commit that was held up is made again; what was written since comes as changes after it.
+      made ??= { task: this.#task, entries: [...this.#held, ...unwritten()] };
+      this.#made = true;
+      this.#held = [];
+      return made;
+    };
+    this.#onPersist!(this.#store.create(make));
   }
 
   close(): void {

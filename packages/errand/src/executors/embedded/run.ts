@@ -52,10 +52,11 @@ export interface RunParts {
 /** One execution of a handler in this process. */
 export class EmbeddedRun implements Run, JournalHost {
   readonly journal: Journal;
-  readonly log: Logger;
   readonly limits: Limits;
   readonly #parts: RunParts;
-  readonly #controller = createController();
+  // Both are made when somebody asks for them, as most handlers never do.
+  #controller: AbortController | undefined;
+  #log: Logger | undefined;
   readonly #contained: Contained = { crash: (error) => this.#crash(error) };
   readonly #clock: Clock;
   readonly #timers: Timers;
@@ -65,6 +66,7 @@ export class EmbeddedRun implements Run, JournalHost {
   /** Stops what comes when the run rests for a while. */
   #stopRest: (() => void) | undefined;
   #over = false;
+  #aborted = false;
   /** What is to be shown with the next write. */
   #message: string | undefined;
   #showing = false;
@@ -80,8 +82,6 @@ export class EmbeddedRun implements Run, JournalHost {
     this.#timers = new Timers(parts.clock, () => this.now());
     this.#startedAt = parts.clock.elapsed();
     this.journal = new Journal(parts.entries, this);
-    this.log = parts.log.child({ tool: parts.tool.name, task: parts.record.task.id });
-    if (!this.journal.live) this.log.level = 'silent'; // what was logged before a crash is not logged again
     parts.record.onTask((task) => {
       if (isTerminal(task) && !this.#finishing) this.#end({ kind: 'stopped' });
     });
@@ -92,7 +92,19 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = createController();
+      if (this.#aborted) this.#controller.abort(taskEnded());
+    }
     return this.#controller.signal;
+  }
+
+  get log(): Logger {
+    if (this.#log === undefined) {
+      this.#log = this.#parts.log.child({ tool: this.#parts.tool.name, task: this.task.id });
+      if (!this.journal.live) this.#log.level = 'silent'; // what was logged before a crash is not logged again
+    }
+    return this.#log;
   }
 
   now(): number {
@@ -212,10 +224,14 @@ export class EmbeddedRun implements Run, JournalHost {
 
   caughtUp(): void {
     this.replayMs = this.#clock.elapsed() - this.#startedAt;
-    this.log.level = this.#parts.log.level;
+    this.#speakUp();
     // What the replay came to last is mostly what is shown already.
     if (this.#message === this.task.statusMessage) this.#message = undefined;
     this.#show();
+  }
+
+  #speakUp(): void {
+    if (this.#log !== undefined) this.#log.level = this.#parts.log.level;
   }
 
   resume(): Promise<void> | undefined {
@@ -236,7 +252,7 @@ export class EmbeddedRun implements Run, JournalHost {
     } else if (this.#waits()) {
       this.#parts.place.leave(); // a run that waits holds no slot
       // One that cannot be replayed has to stay.
-      const mayPark = this.#parts.record.written && this.#parts.tool.replay;
+      const mayPark = this.#parts.record.persisted && this.#parts.tool.replay;
       if (mayPark) this.#stopRest = this.#clock.after(PARK_AFTER, () => void this.#park());
       this.#settle();
     } else if (this.journal.live && !this.journal.busy && this.stepping) {
@@ -305,11 +321,16 @@ export class EmbeddedRun implements Run, JournalHost {
     this.halt();
     this.#parts.place.leave();
     if (end.kind !== 'ended' && end.kind !== 'parked') {
+      this.#aborted = true;
       // The handler's listeners run here, maybe in the middle of somebody else's work.
-      contain(this.#contained, () => this.#controller.abort(new DOMException('the task ended', 'AbortError')));
+      contain(this.#contained, () => this.#controller?.abort(taskEnded()));
     }
     this.#parts.onEnd(end);
   }
+}
+
+function taskEnded(): DOMException {
+  return new DOMException('the task ended', 'AbortError');
 }
 
 /** For a signal that any number of steps may listen to at once. */
