@@ -11,7 +11,7 @@ export type Command =
   /** Say what the server is and can do. */
   | { readonly kind: 'discover' }
   | { readonly kind: 'list'; readonly cursor?: string }
-  | { readonly kind: 'call'; readonly call: Omit<ToolCall, 'principal' | 'signal'> }
+  | { readonly kind: 'call'; readonly call: ToolCall }
   | { readonly kind: 'read'; readonly taskId: string }
   | { readonly kind: 'answer'; readonly taskId: string; readonly responses: Readonly<Record<string, unknown>> }
   | { readonly kind: 'cancel'; readonly taskId: string }

@@ -131,18 +131,30 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   const closers: (() => Promise<void> | void)[] = [];
   let starting: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
+  let running = false;
 
   const engine: Engine = {
     tools: () => [...tools.values()].map(({ listed }) => listed),
     hasTool: (tool) => tools.has(tool),
     watch: commands.watch,
-    call: async (request) => (await start(), call(request)),
-    read: async (principal, taskId) => (await start(), await pace(principal), commands.read(principal, taskId)),
-    answer: async (principal, taskId, responses) => (await start(), commands.answer(principal, taskId, responses)),
-    cancel: async (principal, taskId) => (await start(), commands.cancel(principal, taskId)),
+    call: (request, caller) => onceStarted(() => call(request, caller)),
+    read: (principal, taskId) =>
+      onceStarted(() => {
+        const turn = pace(principal);
+        return turn === undefined
+          ? commands.read(principal, taskId)
+          : turn.then(() => commands.read(principal, taskId));
+      }),
+    answer: (principal, taskId, responses) => onceStarted(() => commands.answer(principal, taskId, responses)),
+    cancel: (principal, taskId) => onceStarted(() => commands.cancel(principal, taskId)),
   };
   const front = createFront({ engine, info, log, maxSubscriptions: limits.subscriptions, ...(backend && { backend }) });
   const answerFetch = fetchFace(front);
+
+  /** A server that runs makes no request wait for its start, not even for a turn of the event loop. */
+  function onceStarted<T>(act: () => Promise<T>): Promise<T> {
+    return running ? act() : start().then(act);
+  }
 
   async function start(): Promise<void> {
     if (closing) throw new ErrandError('draining', 'The server is shutting down');
@@ -159,9 +171,11 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     seal = createSeal(secret === undefined ? await store.secret() : Buffer.from(secret), 'requestState');
     await backend?.start();
     await executor.start();
+    running = true;
   }
 
   async function close(): Promise<void> {
+    running = false;
     await starting?.catch(() => undefined);
     front.drain();
     await Promise.all([executor.close(GRACE_MS), ...closers.map((stop) => stop())]);
@@ -170,6 +184,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
 
   function halt(): void {
     closing ??= Promise.resolve();
+    running = false;
     executor.halt();
     for (const stop of closers) void stop();
   }

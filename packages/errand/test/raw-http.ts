@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { pino } from 'pino';
 import { onTestFinished } from 'vitest';
-import type { CallAnswer, ToolCall } from '../src/engine/engine.ts';
+import type { CallAnswer } from '../src/engine/engine.ts';
 import type { Exchange } from '../src/serve/exchange.ts';
 import { createFront } from '../src/serve/front.ts';
 import { serveHttp } from '../src/serve/http.ts';
@@ -11,7 +11,7 @@ import { principalKey } from '../src/task/principal.ts';
 import type { Principal } from '../src/task/principal.ts';
 import { frame, headersOf, TASK_CLIENT } from './fixtures/frames.ts';
 import { wireClient } from './fixtures/wire.ts';
-import { scriptedEngine } from './scripted-engine.ts';
+import { scriptedEngine, type MadeCall } from './scripted-engine.ts';
 
 export const alice: Principal = { kind: 'user', issuer: 'i', subject: 'alice' };
 /** What makes a task one of the anonymous. */
@@ -27,7 +27,7 @@ export async function serving(exchange: Exchange, options: HttpOptions = {}): Pr
 /** Serves a scripted engine, with one tool named `work`, until the test ends. */
 export async function servedHttp(
   options: HttpOptions = {},
-  answer?: (call: ToolCall) => CallAnswer | Promise<CallAnswer>,
+  answer?: (call: MadeCall) => CallAnswer | Promise<CallAnswer>,
 ) {
   const engine = scriptedEngine([{ name: 'work', inputSchema: { type: 'object' } }], answer);
   const front = createFront({ engine, info: { name: 'ours', version: '1' }, log: pino({ level: 'silent' }) });

@@ -1,4 +1,4 @@
-import type { CallAnswer, Engine, ListedTool, ToolCall } from '../src/engine/engine.ts';
+import type { CallAnswer, Caller, Engine, ListedTool, ToolCall } from '../src/engine/engine.ts';
 import { taskNotFound } from '../src/errors.ts';
 import { LOCAL, principalKey } from '../src/task/principal.ts';
 import type { Principal } from '../src/task/principal.ts';
@@ -30,10 +30,13 @@ export function taskOf(id: string, rest: Partial<Task> = {}): Task {
   };
 }
 
+/** A call, and who made it. */
+export interface MadeCall extends ToolCall, Caller {}
+
 /** An engine whose tasks are what a test says they are. */
 export interface ScriptedEngine extends Engine {
   /** Every call that reached the engine, in order. */
-  readonly calls: ToolCall[];
+  readonly calls: MadeCall[];
   /** Every set of answers that reached the engine, in order. */
   readonly answers: { readonly taskId: string; readonly responses: Readonly<Record<string, unknown>> }[];
   /** How many listeners watch at the moment. */
@@ -44,11 +47,11 @@ export interface ScriptedEngine extends Engine {
 
 export function scriptedEngine(
   tools: readonly ListedTool[],
-  answer: (call: ToolCall) => CallAnswer | Promise<CallAnswer> = () => ({ kind: 'result', result: { content: [] } }),
+  answer: (call: MadeCall) => CallAnswer | Promise<CallAnswer> = () => ({ kind: 'result', result: { content: [] } }),
 ): ScriptedEngine {
   const tasks = new Map<string, Task>();
   const watchers = new Map<string, Set<(task: Task) => void>>();
-  const calls: ToolCall[] = [];
+  const calls: MadeCall[] = [];
   const answers: ScriptedEngine['answers'] = [];
 
   async function read(principal: Principal, taskId: string): Promise<Task> {
@@ -75,9 +78,10 @@ export function scriptedEngine(
     watching: () => [...watchers.values()].reduce((sum, { size }) => sum + size, 0),
     tools: () => tools,
     hasTool: (name) => tools.some((tool) => tool.name === name),
-    async call(call) {
-      calls.push(call);
-      return answer(call);
+    async call(call, { principal, scopes, signal }) {
+      const made = { ...call, principal, ...(scopes && { scopes }), signal };
+      calls.push(made);
+      return answer(made);
     },
     async answer(principal, taskId, responses) {
       const task = await read(principal, taskId);

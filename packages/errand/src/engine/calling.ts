@@ -15,7 +15,7 @@ import type { Admission } from './admission.ts';
 import type { Questions } from './context.ts';
 import type { TaskCommands } from './commands.ts';
 import { contained } from './containment.ts';
-import type { CallAnswer, ToolCall } from './engine.ts';
+import type { CallAnswer, Caller, Engine, ToolCall } from './engine.ts';
 import { createPlainContext } from './plain-context.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
 import type { RequestStates } from './request-state.ts';
@@ -50,8 +50,8 @@ export function createCalling({
   limits,
   clock,
   log,
-}: CallingParts): (call: ToolCall) => Promise<CallAnswer> {
-  return async function answerCall(call) {
+}: CallingParts): Engine['call'] {
+  return async function answerCall(call, caller) {
     const tool = tools.get(call.tool);
     if (tool === undefined) throw new ErrandError('unknownTool', `Unknown tool: ${call.tool}`);
     if (tool.withoutTasks === 'refuse' && !call.takesTasks) {
@@ -62,33 +62,45 @@ export function createCalling({
     }
     checkSize(call.arguments, limits.argumentBytes, `the arguments of tool "${tool.name}"`);
     const carried =
-      call.requestState === undefined ? undefined : states.open({ ...call, requestState: call.requestState });
-    if (carried?.kind === 'task') return goOn(call, carried.taskId);
+      call.requestState === undefined ? undefined : states.open(caller.principal, call, call.requestState);
+    if (carried?.kind === 'task') return goOn(call, caller, carried.taskId);
     const args = tool.inputSchema ? await check(tool.inputSchema, call.arguments) : { value: call.arguments };
     if ('issues' in args) return { kind: 'result', result: refusedArguments(tool, issuesText(args.issues)) };
     // The first answer to a question is the one that counts, also from one round to the next.
     const answers = { ...call.inputResponses, ...carried?.answers };
     return tool.task === 'never'
-      ? callPlain(tool, call, args.value, answers)
-      : prepared(tool, call, args.value, answers);
+      ? callPlain(tool, call, caller, args.value, answers)
+      : prepared(tool, call, caller, args.value, answers);
   };
 
   /** A tool without tasks: its handler asks by being called again. */
-  async function callPlain(tool: RegisteredTool, call: ToolCall, args: unknown, answers: Answers): Promise<CallAnswer> {
+  async function callPlain(
+    tool: RegisteredTool,
+    call: ToolCall,
+    caller: Caller,
+    args: unknown,
+    answers: Answers,
+  ): Promise<CallAnswer> {
     const { handler } = tool.versions.get(tool.version)!;
     const work = async (ask: Questions): Promise<TaskOutcome> => {
-      const result = await toResult(tool, limits, await handler(args, createPlainContext(tool, call, ask, log)));
+      const result = await toResult(tool, limits, await handler(args, createPlainContext(tool, caller, ask, log)));
       return { kind: 'result', result };
     };
     const round = await playRound(call.capabilities, answers, limits, (ask) =>
       contained(() => work(ask)).catch(toOutcome),
     );
-    return round.kind === 'done' ? plain(round.value) : askAgain(call, answers, round.requests);
+    return round.kind === 'done' ? plain(round.value) : askAgain(call, caller, answers, round.requests);
   }
 
   /** Asks what must be known before there is a task (E-17), then begins. */
-  async function prepared(tool: RegisteredTool, call: ToolCall, args: unknown, answers: Answers): Promise<CallAnswer> {
-    if (tool.prepare === undefined) return begin(tool, call, undefined);
+  async function prepared(
+    tool: RegisteredTool,
+    call: ToolCall,
+    caller: Caller,
+    args: unknown,
+    answers: Answers,
+  ): Promise<CallAnswer> {
+    if (tool.prepare === undefined) return begin(tool, call, caller, undefined);
     const prepare = tool.prepare;
     const work = async (ask: Questions): Promise<{ readonly prepared: JsonValue } | TaskOutcome> => ({
       prepared: jsonCopy(await prepare(args, ask), `what prepare of tool "${tool.name}" returned`),
@@ -96,23 +108,29 @@ export function createCalling({
     const round = await playRound(call.capabilities, answers, limits, (ask) =>
       contained(() => work(ask)).catch(toOutcome),
     );
-    if (round.kind === 'input') return askAgain(call, answers, round.requests);
-    return 'prepared' in round.value ? begin(tool, call, round.value.prepared) : plain(round.value);
+    if (round.kind === 'input') return askAgain(call, caller, answers, round.requests);
+    return 'prepared' in round.value ? begin(tool, call, caller, round.value.prepared) : plain(round.value);
   }
 
   function askAgain(
     call: ToolCall,
+    { principal }: Caller,
     answers: Answers,
     requests: Extract<CallAnswer, { kind: 'input' }>['requests'],
   ): CallAnswer {
-    return { kind: 'input', requests, requestState: states.seal(call, { kind: 'answers', answers }) };
+    return { kind: 'input', requests, requestState: states.seal(principal, call, { kind: 'answers', answers }) };
   }
 
-  async function begin(tool: RegisteredTool, call: ToolCall, prepared: JsonValue | undefined): Promise<CallAnswer> {
-    const answered = await admission.admit(call.principal);
+  async function begin(
+    tool: RegisteredTool,
+    call: ToolCall,
+    caller: Caller,
+    prepared: JsonValue | undefined,
+  ): Promise<CallAnswer> {
+    const answered = await admission.admit(caller.principal);
     let made = false;
     try {
-      const answer = await answerAs(tool, call, newTask(store, tool, call, prepared));
+      const answer = await answerAs(tool, call, caller, newTask(store, tool, call, caller, prepared));
       made = answer.kind !== 'result';
       return answer;
     } finally {
@@ -120,12 +138,17 @@ export function createCalling({
     }
   }
 
-  function answerAs(tool: RegisteredTool, call: ToolCall, task: Task): Promise<CallAnswer> {
-    if (!call.takesTasks) return hold(call, task);
-    return tool.task === 'always' ? createTask(task) : attempt(tool, call, task);
+  function answerAs(tool: RegisteredTool, call: ToolCall, caller: Caller, task: Task): Promise<CallAnswer> {
+    if (!call.takesTasks) return hold(call, caller, task);
+    return tool.task === 'always' ? createTask(tool, task) : attempt(tool, caller, task);
   }
 
-  async function createTask(task: Task): Promise<CallAnswer> {
+  /**
+   * Makes a task at once. Where the handler is replayed, its first run begins before the commit, which then holds
+   * what came of it: such a handler has effects in its steps only, and steps wait for the commit.
+   */
+  async function createTask(tool: RegisteredTool, task: Task): Promise<CallAnswer> {
+    if (!tool.replay) return { kind: 'task', task: await store.create(() => ({ task })) };
     const { outcome, persist } = executor.attempt(task, { sleepPersists: true });
     persist();
     const came = await outcome;
@@ -133,10 +156,10 @@ export function createCalling({
   }
 
   /** Runs a call that becomes a task when it takes longer than the tool's patience. */
-  async function attempt(tool: RegisteredTool, call: ToolCall, task: Task): Promise<CallAnswer> {
+  async function attempt(tool: RegisteredTool, caller: Caller, task: Task): Promise<CallAnswer> {
     const { outcome, persist, abandon } = executor.attempt(task, { sleepPersists: true });
     const stopPatience = clock.after(tool.patienceMs, persist);
-    const stop = onAbort(call.signal, abandon);
+    const stop = onAbort(caller.signal, abandon);
     try {
       const came = await outcome;
       return came.kind === 'task' ? came : plain(came.outcome);
@@ -147,15 +170,15 @@ export function createCalling({
   }
 
   /** For a client that takes no tasks: the call is held until it is done, or until a question needs an answer. */
-  async function hold(call: ToolCall, task: Task): Promise<CallAnswer> {
+  async function hold(call: ToolCall, caller: Caller, task: Task): Promise<CallAnswer> {
     const attempt = executor.attempt(task, { sleepPersists: false });
-    const stop = onAbort(call.signal, attempt.abandon);
+    const stop = onAbort(caller.signal, attempt.abandon);
     try {
       const came = await attempt.outcome;
       if (came.kind === 'ended') return plain(came.outcome);
-      return await onceItAsksOrEnds(call, came.task.id).catch(async (error: unknown) => {
+      return await onceItAsksOrEnds(call, caller, came.task.id).catch(async (error: unknown) => {
         // The client went away before it was given a way back: nobody will ever ask for this task.
-        if (call.signal.aborted) await commands.cancel(call.principal, came.task.id);
+        if (caller.signal.aborted) await commands.cancel(caller.principal, came.task.id);
         throw error;
       });
     } finally {
@@ -164,32 +187,43 @@ export function createCalling({
   }
 
   /** A held call is made again, with answers to the questions of its task. */
-  async function goOn(call: ToolCall, taskId: string): Promise<CallAnswer> {
-    if (call.inputResponses !== undefined) await commands.answer(call.principal, taskId, call.inputResponses);
-    return onceItAsksOrEnds(call, taskId);
+  async function goOn(call: ToolCall, caller: Caller, taskId: string): Promise<CallAnswer> {
+    if (call.inputResponses !== undefined) await commands.answer(caller.principal, taskId, call.inputResponses);
+    return onceItAsksOrEnds(call, caller, taskId);
   }
 
-  async function onceItAsksOrEnds(call: ToolCall, taskId: string): Promise<CallAnswer> {
-    const task = await commands.untilItAsksOrEnds(call.principal, taskId, call.signal);
+  async function onceItAsksOrEnds(call: ToolCall, caller: Caller, taskId: string): Promise<CallAnswer> {
+    const task = await commands.untilItAsksOrEnds(caller.principal, taskId, caller.signal);
     if (task.status === 'input_required') {
-      return { kind: 'input', requests: openInputs(task), requestState: states.seal(call, { kind: 'task', taskId }) };
+      return {
+        kind: 'input',
+        requests: openInputs(task),
+        requestState: states.seal(caller.principal, call, { kind: 'task', taskId }),
+      };
     }
     if (task.outcome === undefined) throw new RpcError(-32603, 'the call was cancelled');
     return plain(task.outcome);
   }
 }
 
-function newTask(store: Store, tool: RegisteredTool, call: ToolCall, prepared: JsonValue | undefined): Task {
+function newTask(
+  store: Store,
+  tool: RegisteredTool,
+  call: ToolCall,
+  caller: Caller,
+  prepared: JsonValue | undefined,
+): Task {
   return created(
     {
       id: store.newId(),
-      principal: principalKey(call.principal),
+      principal: principalKey(caller.principal),
       tool: tool.name,
       toolVersion: tool.version,
       arguments: call.arguments,
       ...(prepared === undefined ? {} : { prepared }),
       seed: randomUUID(),
       capabilities: call.capabilities,
+      ...(caller.scopes && { scopes: caller.scopes }),
       deadlineMs: tool.deadlineMs,
       retentionMs: tool.retentionMs,
       pollIntervalMs: tool.pollIntervalMs,

@@ -3,9 +3,17 @@ import type { InputCapabilities, InputRequest, InputResponse } from '../task/inp
 import type { Principal } from '../task/principal.ts';
 import type { Task, ToolResult } from '../task/task.ts';
 
+/** Who calls. */
+export interface Caller {
+  readonly principal: Principal;
+  /** What the caller may, where tokens are checked. */
+  readonly scopes?: readonly string[];
+  /** Aborted when the client went away; that ends a call, and never a task. */
+  readonly signal: AbortSignal;
+}
+
 /** A call of a tool, as any dialect decodes it. */
 export interface ToolCall {
-  readonly principal: Principal;
   readonly tool: string;
   readonly arguments: JsonObject;
   /** Whether the client can take a task for an answer. */
@@ -16,8 +24,6 @@ export interface ToolCall {
   readonly inputResponses?: Readonly<Record<string, InputResponse>>;
   /** What the client echoed from an earlier `input` answer to this call. */
   readonly requestState?: string;
-  /** Aborted when the client went away; that ends a call, and never a task. */
-  readonly signal: AbortSignal;
 }
 
 /** How a call is answered. */
@@ -48,7 +54,7 @@ export interface Engine {
   /** The tools, in the order in which they were registered. */
   tools(): readonly ListedTool[];
   hasTool(name: string): boolean;
-  call(call: ToolCall): Promise<CallAnswer>;
+  call(call: ToolCall, caller: Caller): Promise<CallAnswer>;
   /** A task of this principal. Rejects with `taskNotFound` for unknown and foreign ids alike. */
   read(principal: Principal, taskId: string): Promise<Task>;
   /** Answers open questions of a task; unknown and answered keys are ignored. On disk when it resolves. */

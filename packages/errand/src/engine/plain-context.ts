@@ -1,11 +1,11 @@
 import type { Logger } from 'pino';
 import { containedSignal } from './containment.ts';
 import type { Questions, TaskContext } from './context.ts';
-import type { ToolCall } from './engine.ts';
+import type { Caller } from './engine.ts';
 import type { RegisteredTool } from './registry.ts';
 
 /** What the handler of a tool without tasks is given: questions, but nothing that needs a journal. */
-export function createPlainContext(tool: RegisteredTool, call: ToolCall, ask: Questions, log: Logger): TaskContext {
+export function createPlainContext(tool: RegisteredTool, caller: Caller, ask: Questions, log: Logger): TaskContext {
   const refuse = (what: string) => (): never => {
     throw new TypeError(
       `${what}: tool "${tool.name}" has task: 'never', so it has no journal; use task: 'auto' or 'always'`,
@@ -16,9 +16,9 @@ export function createPlainContext(tool: RegisteredTool, call: ToolCall, ask: Qu
     get id(): never {
       return refuse('id')();
     },
-    principal: call.principal,
+    principal: caller.principal,
     prepared: null,
-    signal: containedSignal(call.signal),
+    signal: containedSignal(caller.signal),
     log: log.child({ tool: tool.name }),
     step: refuse('step'),
     sleep: refuse('sleep'),

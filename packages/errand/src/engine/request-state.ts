@@ -3,7 +3,7 @@ import { ErrandError } from '../errors.ts';
 import { canonical, type JsonValue } from '../json.ts';
 import type { Seal } from '../seal.ts';
 import type { InputResponse } from '../task/input.ts';
-import { principalKey } from '../task/principal.ts';
+import { principalKey, type Principal } from '../task/principal.ts';
 import type { ToolCall } from './engine.ts';
 
 /** For how long a client may take to make the call again, in ms. */
@@ -18,17 +18,18 @@ export type CarriedState =
 
 /** Seals and opens `requestState`: bound to the principal and to the call, and of limited life (F-2). */
 export interface RequestStates {
-  seal(call: ToolCall, state: CarriedState): string;
+  seal(principal: Principal, call: ToolCall, state: CarriedState): string;
   /** What the client echoed. Throws `invalidRequestState` where it is not what this call was given. */
-  open(call: ToolCall & { readonly requestState: string }): CarriedState;
+  open(principal: Principal, call: ToolCall, requestState: string): CarriedState;
 }
 
 /** `seal` gives the seal once the store is open. */
 export function createRequestStates(seal: () => Seal, now: () => number): RequestStates {
   return {
-    seal: (call, state) => seal().seal({ until: now() + PATIENCE, state: state as JsonValue }, contextOf(call)),
-    open(call) {
-      const opened = seal().open(call.requestState, contextOf(call)) as
+    seal: (principal, call, state) =>
+      seal().seal({ until: now() + PATIENCE, state: state as JsonValue }, contextOf(principal, call)),
+    open(principal, call, requestState) {
+      const opened = seal().open(requestState, contextOf(principal, call)) as
         { until: number; state: CarriedState } | undefined;
       if (opened === undefined || opened.until < now()) {
         throw new ErrandError(
@@ -41,7 +42,7 @@ export function createRequestStates(seal: () => Seal, now: () => number): Reques
   };
 }
 
-function contextOf({ principal, tool, arguments: args }: ToolCall): string {
+function contextOf(principal: Principal, { tool, arguments: args }: ToolCall): string {
   const digest = createHash('sha256').update(canonical(args)).digest('base64url');
   return JSON.stringify([principalKey(principal), tool, digest]);
 }

@@ -8,6 +8,8 @@ export interface Run {
   readonly journal: Journal;
   /** The latest state of the task that this run knows of. */
   readonly task: Task;
+  /** Whether a task was promised that is not on disk yet. */
+  readonly pending: boolean;
   /** Aborted when the task is cancelled or its deadline passes. */
   readonly signal: AbortSignal;
   readonly log: Logger;

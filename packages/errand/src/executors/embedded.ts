@@ -139,6 +139,7 @@ class EmbeddedExecutor implements Executor {
           (error: unknown) => {
             reject(error);
             running.run?.stop();
+            this.#forget(task.id);
           },
         ),
     });

@@ -15,7 +15,7 @@ import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { frame, headersOf, messagesOf, PLAIN_CLIENT, TASK_CLIENT, TASKS, VERSION } from '../../test/fixtures/frames.ts';
 import { scriptedEngine, type ScriptedEngine } from '../../test/scripted-engine.ts';
-import type { ListedTool, ToolCall } from '../engine/engine.ts';
+import type { ListedTool } from '../engine/engine.ts';
 import type { JsonObject } from '../json.ts';
 import type { JsonRpcMessage, JsonRpcRequest } from '../jsonrpc.ts';
 import { principalKey } from '../task/principal.ts';
@@ -35,7 +35,7 @@ const info = { name: 'errand-attach-test', version: '1.0.0' };
 /** An engine whose tool `ink` always makes a task, of whoever calls, and whose tool `seal` waits to be taken back. */
 function inkEngine(): ScriptedEngine {
   let count = 0;
-  const engine: ScriptedEngine = scriptedEngine([INK, SEAL], async ({ tool, principal, signal }: ToolCall) => {
+  const engine: ScriptedEngine = scriptedEngine([INK, SEAL], async ({ tool, principal, signal }) => {
     if (tool === 'seal') await new Promise((resolve) => signal.addEventListener('abort', resolve));
     return { kind: 'task', task: engine.commit(`task-${++count}`, { tool, principal: principalKey(principal) }) };
   });

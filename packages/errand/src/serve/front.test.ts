@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { ask, expectError, send } from '../../test/asking.ts';
 import type { Answer } from '../../test/asking.ts';
 import { frame, PLAIN_CLIENT, TASK_CLIENT } from '../../test/fixtures/frames.ts';
-import { scriptedEngine, taskOf } from '../../test/scripted-engine.ts';
+import { scriptedEngine, taskOf, type MadeCall } from '../../test/scripted-engine.ts';
 import type { ScriptedEngine } from '../../test/scripted-engine.ts';
-import type { CallAnswer, ListedTool, ToolCall } from '../engine/engine.ts';
+import type { CallAnswer, ListedTool } from '../engine/engine.ts';
 import { ErrandError, missingCapability, RpcError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { JsonRpcMessage, JsonRpcRequest } from '../jsonrpc.ts';
@@ -20,7 +20,7 @@ const tool = (name: string): ListedTool => ({ name, description: name, inputSche
 const info = { name: 'ours', version: '1.0.0' };
 
 interface Setup {
-  readonly answer?: (call: ToolCall) => CallAnswer | Promise<CallAnswer>;
+  readonly answer?: (call: MadeCall) => CallAnswer | Promise<CallAnswer>;
   readonly backend?: Backend;
 }
 

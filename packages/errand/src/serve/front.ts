@@ -56,7 +56,7 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
       case 'call':
         if (!engine.hasTool(command.call.tool))
           return backend ? pass(backend, inbound) : unknownTool(command.call.tool);
-        return complete(dialect.called(await engine.call({ ...command.call, principal, signal: inbound.signal })));
+        return complete(dialect.called(await engine.call(command.call, inbound)));
       case 'answer':
         return complete(dialect.answered(await engine.answer(principal, command.taskId, command.responses)));
       case 'cancel':

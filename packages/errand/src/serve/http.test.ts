@@ -1,9 +1,10 @@
+import type { MadeCall } from '../../test/scripted-engine.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { frame, headersOf, messagesOf, PLAIN_CLIENT, TASK_CLIENT } from '../../test/fixtures/frames.ts';
 import { alice, anonymous, LIST, post, raw, servedHttp, serving, textOf } from '../../test/raw-http.ts';
-import type { CallAnswer, ToolCall } from '../engine/engine.ts';
+import type { CallAnswer } from '../engine/engine.ts';
 import type { Exchange } from './exchange.ts';
 import { serveHttp } from './http.ts';
 import type { HttpServing } from './http.ts';
@@ -166,7 +167,7 @@ describe('a request', () => {
   });
 
   it('has a signal that aborts when the client leaves', async () => {
-    const called = deferred<ToolCall>();
+    const called = deferred<MadeCall>();
     const { client } = await servedHttp({}, (call) => {
       called.resolve(call);
       return new Promise(() => {});

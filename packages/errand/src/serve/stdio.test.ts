@@ -3,16 +3,16 @@ import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { frame, TASK_CLIENT } from '../../test/fixtures/frames.ts';
-import { scriptedEngine } from '../../test/scripted-engine.ts';
+import { scriptedEngine, type MadeCall } from '../../test/scripted-engine.ts';
 import { assertValidFrame } from '../../test/wire-schemas.ts';
 import type { Loose } from '../../test/wire-schemas.ts';
-import type { CallAnswer, ToolCall } from '../engine/engine.ts';
+import type { CallAnswer } from '../engine/engine.ts';
 import type { JsonObject } from '../json.ts';
 import { createFront } from './front.ts';
 import { serveStdio } from './stdio.ts';
 import { MAX_LINE_BYTES } from './stdio/lines.ts';
 
-async function setUp(answer?: (call: ToolCall) => CallAnswer | Promise<CallAnswer>) {
+async function setUp(answer?: (call: MadeCall) => CallAnswer | Promise<CallAnswer>) {
   const engine = scriptedEngine([{ name: 'work', inputSchema: { type: 'object' } }], answer);
   const front = createFront({ engine, info: { name: 'ours', version: '1' }, log: pino({ level: 'silent' }) });
   const input = new PassThrough();

@@ -56,8 +56,8 @@ async function outcomeOf(run: Run, call: Call, step: Step): Promise<CallOutcome>
   if (step.atMostOnce) {
     if (call.replayed) return unknownOutcome(step.name);
     await run.write((task) => task);
-  } else if (run.journal.holdsUnwrittenValues) {
-    // A value of `now` or `uuid` must not be forgotten once an effect may have used it.
+  } else if (run.pending || run.journal.holdsUnwrittenValues) {
+    // No effect before its task is there, and none with a value of `now` or `uuid` that a crash would forget.
     await run.write((task) => task);
   }
   const what = `what step "${step.name}" returned`;

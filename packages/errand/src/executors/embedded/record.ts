@@ -28,6 +28,9 @@ export class TaskRecord {
   #persisted: boolean;
   /** Whether the commit that makes the task was begun: what comes later is a change of its own. */
   #made: boolean;
+  /** The commit that makes the task, once it is promised. */
+  #creation: Promise<Task> | undefined;
+  #pending = false;
   #held: JournalEntry[] = [];
   /** Settles when nothing waits for the store any more. */
   #waiting: Promise<void> | undefined;
@@ -60,6 +63,11 @@ export class TaskRecord {
     return this.#persisted;
   }
 
+  /** Whether the commit that makes the task is under way. */
+  get pending(): boolean {
+    return this.#pending;
+  }
+
   now(): number {
     return this.#store.now();
   }
@@ -84,6 +92,8 @@ export class TaskRecord {
       // The handler has the values of these entries too, and may change them before they are written.
       if (entries.length > 0) this.#held.push(...structuredClone(entries));
       this.#set(transition(this.#task, this.now()));
+      // Until a task is promised there is nothing to wait for.
+      await this.#creation;
       return this.#task;
     }
     // What waits for the store comes first, so that the journal keeps its order.
@@ -168,7 +178,9 @@ export class TaskRecord {
       this.#held = [];
       return made;
     };
-    this.#onPersist!(this.#store.create(make));
+    this.#pending = true;
+    this.#creation = this.#store.create(make).finally(() => (this.#pending = false));
+    this.#onPersist!(this.#creation);
   }
 
   close(): void {

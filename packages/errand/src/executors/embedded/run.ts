@@ -91,6 +91,10 @@ export class EmbeddedRun implements Run, JournalHost {
     return this.#parts.record.task;
   }
 
+  get pending(): boolean {
+    return this.#parts.record.pending;
+  }
+
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
       this.#controller = createController();
