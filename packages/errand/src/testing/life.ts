@@ -57,7 +57,6 @@ export function beginLife(store: Store, clock: Clock): Life {
 
     end() {
       dead = true;
-      looks.clear();
       for (const stop of stops) stop();
     },
 
@@ -74,12 +73,14 @@ export function beginLife(store: Store, clock: Clock): Life {
         return stop;
       },
       every(ms, action) {
-        looks.add(action);
-        const stop = armed(() => clock.every(ms, action));
-        return () => {
-          looks.delete(action);
-          stop();
-        };
+        return armed(() => {
+          looks.add(action);
+          const stop = clock.every(ms, action);
+          return () => {
+            looks.delete(action);
+            stop();
+          };
+        });
       },
       busy: (work) => armed(() => clock.busy(work)),
     },
