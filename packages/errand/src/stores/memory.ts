@@ -113,12 +113,11 @@ class MemoryStore implements Store {
   }
 
   async subtasks(id: string): Promise<Task[]> {
-    this.#assertOpen();
-    return this.#records.childrenOf(id).map(taskOf);
+    return this.#find(id) === undefined ? [] : this.#records.childrenOf(id).map(taskOf);
   }
 
   async asking(root: string): Promise<Task[]> {
-    this.#assertOpen();
+    if (this.#find(root) === undefined) return [];
     return this.#descendants(root)
       .filter(({ facts }) => facts.root === root && facts.status === 'input_required')
       .map(taskOf);

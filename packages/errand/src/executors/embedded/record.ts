@@ -179,7 +179,11 @@ export class TaskRecord {
       return made;
     };
     this.#pending = true;
-    this.#creation = this.#store.create(make).finally(() => (this.#pending = false));
+    // Where it fails it stays pending: nothing may have effects for a task that will never be.
+    this.#creation = this.#store.create(make).then((task) => {
+      this.#pending = false;
+      return task;
+    });
     this.#onPersist!(this.#creation);
   }
 
