@@ -106,7 +106,7 @@ test('both stores make the same of every history of commands', { timeout: 60_000
         await live(memory({ clock: () => 0 }), commits),
       );
     }),
-    { numRuns: 4000 },
+    { numRuns: 150 },
   );
 });
 
