@@ -45,7 +45,22 @@ export function doomed(store: Store, ledger: Ledger, point: Point | undefined): 
     return value;
   }
 
-  const watched: Pick<Store, 'create' | 'change' | 'expire'> = {
+  /** A change goes by what it does to the task that was decided on first. */
+  function writeChange(work: (decide: Decide) => ReturnType<Store['change']>, decide: Decide) {
+    let what: string | undefined;
+    const noted: Decide = (task) => {
+      const change = decide(task);
+      what ??= change === undefined ? 'nothing' : nameOf(task, change);
+      return change;
+    };
+    return write(
+      false,
+      () => work(noted),
+      () => what ?? 'nothing',
+    );
+  }
+
+  const watched: Pick<Store, 'create' | 'change' | 'changeTree' | 'expire'> = {
     create(make) {
       let what = 'nothing';
       const noted = () => {
@@ -59,19 +74,8 @@ export function doomed(store: Store, ledger: Ledger, point: Point | undefined): 
         () => what,
       );
     },
-    change(id, decide) {
-      let what = 'nothing';
-      const noted: Decide = (task) => {
-        const change = decide(task);
-        what = change === undefined ? 'nothing' : nameOf(task, change);
-        return change;
-      };
-      return write(
-        false,
-        () => store.change(id, noted),
-        () => what,
-      );
-    },
+    change: (id, decide) => writeChange((noted) => store.change(id, noted), decide),
+    changeTree: (id, decide) => writeChange((noted) => store.changeTree(id, noted), decide),
     expire: (now, limit) =>
       write(
         true,
