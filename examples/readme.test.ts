@@ -34,6 +34,20 @@ test('the first tool of the README works as it is written', { timeout: 30_000 },
   expect(content).toEqual([{ type: 'text', text: 'ordered 3 for 120' }]);
 });
 
+test('the test that the README shows passes as it is written', async () => {
+  mkdirSync(path.join(import.meta.dirname, 'data'), { recursive: true });
+  const folder = mkdtempSync(path.join(import.meta.dirname, 'data/readme-'));
+  const file = path.join(folder, 'remind.ts');
+  const shown = /```ts\n(import \{ testErrand[^]*?)```/.exec(read('README.md'))![1]!;
+  writeFileSync(
+    file,
+    shown.replace(/^\(await t.*\['status'\];/m, (line) => `export const status = ${line}`),
+  );
+  const { status } = (await import(pathToFileURL(file).href)) as { status?: unknown };
+  rmSync(folder, { recursive: true });
+  expect(status).toBe('completed');
+});
+
 test('the README of the package shows the same first tool', () => {
   expect(firstTool(read('packages/errand/README.md'))).toBe(firstTool(read('README.md')));
 });
