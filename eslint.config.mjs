@@ -8,6 +8,8 @@ const HASH_PRIVATE = {
   message: 'Write `#name`: it is private at run time too.',
 };
 
+const BY_THE_CLOCK = 'Engine time goes by a Clock (src/clock.ts), which tests turn.';
+
 export default defineConfig(
   globalIgnores(['**/dist/', '**/data/', '**/coverage/']),
   js.configs.recommended,
@@ -33,6 +35,18 @@ export default defineConfig(
     ignores: ['**/*.test.ts', '**/*.suite.ts'],
     // A library logs through its logger: on stdio, stdout belongs to the protocol.
     rules: { 'no-console': 'error' },
+  },
+  {
+    files: ['packages/errand/src/{engine,executors}/**/*.ts'],
+    ignores: ['**/*.test.ts', '**/*.suite.ts'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...['setTimeout', 'setInterval', 'performance'].map((name) => ({ name, message: BY_THE_CLOCK })),
+      ],
+      'no-restricted-properties': ['error', { object: 'Date', property: 'now', message: BY_THE_CLOCK }],
+      'no-restricted-imports': ['error', { paths: ['timers/promises', 'node:timers/promises'] }],
+    },
   },
   {
     // Tests look into frames that have no type; the assertions are the check.

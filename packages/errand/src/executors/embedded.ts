@@ -187,7 +187,9 @@ class EmbeddedExecutor implements Executor {
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
     const deadline = this.#clock.elapsed() + graceMs;
-    const alive = setInterval(() => undefined, 1000); // the clock keeps no process alive, and this one has to close
+    // The clock keeps no process alive, and this one has to close.
+    // eslint-disable-next-line no-restricted-globals
+    const alive = setInterval(() => undefined, 1000);
     while (this.#busyCalls() > 0 && this.#clock.elapsed() < deadline) await delay(this.#clock, 20);
     clearInterval(alive);
     for (const { run, record, place, takeBack } of [...this.#running.values()]) {
