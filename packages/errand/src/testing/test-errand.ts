@@ -13,7 +13,7 @@ export interface TestErrandOptions extends Partial<ErrandOptions> {
   readonly clock?: VirtualClock;
   /**
    * Default: `memory()` by the same clock. One of your own needs the clock too:
-   * `sqlite(file, { clock: clock.now })`.
+   * `sqlite(file, { clock: clock.now })`. A crash closes it, so what it keeps must outlast that: `:memory:` does not.
    */
   readonly store?: Store;
 }
@@ -32,7 +32,8 @@ export interface TestErrand {
   /**
    * Ends the errand as `kill -9` does: what is not committed is gone, no run goes on, nothing is
    * recorded of effects that are under way, and no signal aborts. JavaScript cannot stop an effect:
-   * it ends by itself, and nobody hears of it.
+   * it ends by itself, and nobody hears of it. What the errand serves to other processes closes as it does in
+   * good order, which may take some seconds.
    */
   crash(): Promise<void>;
   /** Starts a new errand over the same store, after a crash if one is up. With `define`, its tools are those of a new deploy. */
