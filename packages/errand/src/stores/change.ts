@@ -31,10 +31,12 @@ const FIXED = [
  */
 export function changed(task: Task, change: Change | undefined): Task | undefined {
   if (change === undefined || (change.task === task && isBare(change))) return undefined;
+  const next = { ...change.task, version: task.version + 1, events: task.events + (change.events?.length ?? 0) };
+  // Of the copy: transitions make objects of many shapes, in which to look things up takes long.
   for (const field of FIXED) {
-    if (change.task[field] !== task[field]) throw new TypeError(`${field} of a task is fixed when it is made`);
+    if (next[field] !== task[field]) throw new TypeError(`${field} of a task is fixed when it is made`);
   }
-  return { ...change.task, version: task.version + 1, events: task.events + (change.events?.length ?? 0) };
+  return next;
 }
 
 /** A task as it is kept first. Throws where it could not be found again when its time has come. */

@@ -9,8 +9,8 @@ import type { LoggedEvent, StoredEvent } from '../task/event.ts';
 const MOST = 1000;
 /** Once there are more, so many are left. */
 const AFTER_THINNING = 900;
-/** How many events share a row. What goes from a log goes by rows. */
-const ROW = 100;
+/** How many events share a row at most. What goes from a log goes by rows. */
+export const LARGEST_ROW = 100;
 
 /** Some events of one commit, numbered `first` to `last`. */
 export interface LogRow {
@@ -36,8 +36,8 @@ export interface NewRow extends LogRow {
 /** The rows that events become which come after so many others. */
 export function rowsOf(events: readonly LoggedEvent[], before: number, at: number): NewRow[] {
   const rows: NewRow[] = [];
-  for (let from = 0; from < events.length; from += ROW) {
-    const part = events.length <= ROW ? events : events.slice(from, from + ROW);
+  for (let from = 0; from < events.length; from += LARGEST_ROW) {
+    const part = events.length <= LARGEST_ROW ? events : events.slice(from, from + LARGEST_ROW);
     const first = before + from + 1;
     rows.push({ first, last: first + part.length - 1, isProgress: part.every(isProgress), at, events: part });
   }

@@ -6,6 +6,8 @@ import type { Database, Statement } from 'better-sqlite3';
 const PASSIVE_AT = 1024;
 /** Under steady writes a passive checkpoint never catches up; from here on, writers wait a moment for it. */
 const TRUNCATE_AT = 4 * PASSIVE_AT;
+/** Every so many commits the log is looked at. */
+const LOOK_EVERY = 8;
 /** The background did not come in time: whoever commits does it. */
 const OWN_AT = 16 * PASSIVE_AT;
 
@@ -34,13 +36,15 @@ export class Checkpoints {
   #worker: Worker | undefined;
   #isBusy = false;
   #isBroken = false;
+  #commits = 0;
 
   constructor(file: string) {
     this.#file = file;
   }
 
-  /** To be called after each commit. Never throws: the commit stands, and the next one tries again. */
+  /** To be called after each commit. Never throws: the commit stands, and a later one tries again. */
   consider(connection: { readonly db: Database; readonly log: () => LogState }): void {
+    if (this.#commits++ % LOOK_EVERY !== 0) return;
     try {
       this.#consider(connection.db, connection.log());
     } catch {

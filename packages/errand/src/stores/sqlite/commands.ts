@@ -3,6 +3,7 @@ import { isTerminal, type Task } from '../../task/task.ts';
 import { assertNext, begun, changed, idTaken, keyTaken, woken } from '../change.ts';
 import type { Written } from '../commits.ts';
 import type { Connection } from './connection.ts';
+import { openingOf } from './events.ts';
 import type { StoredTask } from './row.ts';
 
 /*
@@ -19,9 +20,11 @@ export function create(file: Connection, make: () => Creation, now: number): Wri
   if (known !== undefined) remove(file, [known.place.row]);
   const first = begun(task, events);
   assertNext(entries, 0);
-  const { place } = insert(file, first, entries.length);
+  const opening = events.length === 0 || task.events > 0 ? undefined : openingOf(events, now);
+  const { place } = insert(file, first, entries.length, opening && JSON.stringify(opening));
   if (entries.length > 0) file.journal.append(place.row, entries);
-  if (events.length > 0) log(file, place.row, events, first, undefined, now);
+  const rest = opening === undefined ? events : events.slice(opening.events.length);
+  if (rest.length > 0) log(file, place.row, rest, first, undefined, now);
   file.keepTime(now);
   return { value: first, changed: subtasks === undefined ? [first] : [first, ...insertAll(file, subtasks)] };
 }
@@ -76,12 +79,12 @@ function decideOn(file: Connection, before: StoredTask, decide: Decide, now: num
   return { value: next, changed: [next, ...insertAll(file, subtasks ?? []), ...wake(file, change!, now)] };
 }
 
-function insert(file: Connection, task: Task, entries: number): StoredTask {
+function insert(file: Connection, task: Task, entries: number, opening?: string): StoredTask {
   const place = file.ids.unseal(task.id);
   if (place === undefined) throw new TypeError(`${task.id} is not an id of this store`);
   file.writes++;
   try {
-    const stored = file.tasks.insert(place, task, entries);
+    const stored = file.tasks.insert(place, task, entries, opening);
     file.recent.keep(stored);
     return stored;
   } catch (thrown) {

@@ -23,9 +23,13 @@ const BLOCK = 1024;
  */
 export class Ids {
   readonly #db: Database;
-  readonly #mask: (nonce: Buffer) => Buffer;
-  readonly #pool = Buffer.alloc(POOL * NONCE_BYTES);
+  readonly #mask: (nonces: Buffer) => Buffer;
+  readonly #nonces = Buffer.alloc(POOL * NONCE_BYTES);
+  #masks: Buffer = Buffer.alloc(0);
   #drawn = POOL;
+  /** The places of the ids that were made last, which are mostly asked for soon. */
+  #fresh = new Map<string, Place>();
+  #lessFresh = this.#fresh;
   #next = 0;
   #end = 0;
   /** The end of the block after this one, where there is one. */
@@ -36,38 +40,49 @@ export class Ids {
     const key = db.prepare("SELECT value FROM meta WHERE name = 'id_key'").pluck().get() as Buffer;
     // ECB over single blocks is the bare block cipher; it keeps no state, so one object serves all.
     const cipher = createCipheriv('aes-128-ecb', key, null).setAutoPadding(false);
-    this.#mask = (nonce) => cipher.update(nonce);
+    this.#mask = (nonces) => cipher.update(nonces);
   }
 
   next(): string {
     if (this.#db.inTransaction) throw new Error('an id cannot be made while a task is being decided on');
     if (this.#next === this.#end && !this.#useBlock()) this.prepare();
-    return this.seal({ row: this.#next++, nonce: this.#nonce() });
-  }
-
-  #nonce(): Buffer {
-    if (this.#drawn === POOL) {
-      randomFillSync(this.#pool);
-      this.#drawn = 0;
-    }
+    if (this.#drawn === POOL) this.#draw();
     const at = this.#drawn++ * NONCE_BYTES;
-    return this.#pool.subarray(at, at + NONCE_BYTES);
+    const nonce = Buffer.allocUnsafe(NONCE_BYTES);
+    this.#nonces.copy(nonce, 0, at, at + NONCE_BYTES);
+    const place = { row: this.#next++, nonce };
+    const id = sealed(place, this.#masks, at);
+    this.#remember(id, place);
+    return id;
   }
 
-  seal({ row, nonce }: Place): string {
-    const bytes = Buffer.allocUnsafe(NONCE_BYTES + ROW_BYTES);
-    nonce.copy(bytes);
-    bytes.writeUIntBE(row, NONCE_BYTES, ROW_BYTES);
-    this.#maskRow(bytes);
-    return bytes.toString('base64url');
+  #draw(): void {
+    randomFillSync(this.#nonces);
+    this.#masks = this.#mask(this.#nonces);
+    this.#drawn = 0;
+  }
+
+  #remember(id: string, place: Place): void {
+    if (this.#fresh.size === POOL) {
+      this.#lessFresh = this.#fresh;
+      this.#fresh = new Map();
+    }
+    this.#fresh.set(id, place);
+  }
+
+  seal(place: Place): string {
+    return sealed(place, this.#mask(place.nonce), 0);
   }
 
   /** The place that an id names, whether there is a task or not; `undefined` for any other text. */
   unseal(id: string): Place | undefined {
+    const fresh = this.#fresh.get(id) ?? this.#lessFresh.get(id);
+    if (fresh !== undefined) return fresh;
     if (!SHAPE.test(id)) return undefined;
     const bytes = Buffer.from(id, 'base64url');
-    this.#maskRow(bytes);
-    return { row: bytes.readUIntBE(NONCE_BYTES, ROW_BYTES), nonce: bytes.subarray(0, NONCE_BYTES) };
+    const nonce = bytes.subarray(0, NONCE_BYTES);
+    maskRow(bytes, this.#mask(nonce), 0);
+    return { row: bytes.readUIntBE(NONCE_BYTES, ROW_BYTES), nonce };
   }
 
   /** The row that an id of this store names. */
@@ -75,11 +90,6 @@ export class Ids {
     const place = this.unseal(id);
     if (place === undefined) throw new TypeError(`${id} is not an id of this store`);
     return place.row;
-  }
-
-  #maskRow(bytes: Buffer): void {
-    const mask = this.#mask(bytes.subarray(0, NONCE_BYTES));
-    for (let index = 0; index < ROW_BYTES; index++) bytes[NONCE_BYTES + index]! ^= mask[index]!;
   }
 
   /** Sees to it that there are ids; throws where nothing can be written. */
@@ -113,6 +123,19 @@ export class Ids {
     this.#block = undefined;
     return true;
   }
+}
+
+/** The id of a place; `masks` holds, from `at` on, what its nonce enciphers to. */
+function sealed({ row, nonce }: Place, masks: Buffer, at: number): string {
+  const bytes = Buffer.allocUnsafe(NONCE_BYTES + ROW_BYTES);
+  nonce.copy(bytes);
+  bytes.writeUIntBE(row, NONCE_BYTES, ROW_BYTES);
+  maskRow(bytes, masks, at);
+  return bytes.toString('base64url');
+}
+
+function maskRow(bytes: Buffer, masks: Buffer, at: number): void {
+  for (let index = 0; index < ROW_BYTES; index++) bytes[NONCE_BYTES + index]! ^= masks[at + index]!;
 }
 
 /** Compares in constant time, so that an id cannot be found out piece by piece. */

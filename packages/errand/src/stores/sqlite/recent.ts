@@ -46,7 +46,7 @@ export class RecentTasks {
     this.#tasks.delete(id);
     if (stored.length > LARGEST) return;
     if (this.#tasks.size === TASKS) this.#tasks.delete(this.#tasks.keys().next().value!);
-    frozen(stored.task);
+    freeze(stored.task);
     this.#tasks.set(id, stored);
   }
 
@@ -61,8 +61,11 @@ export class RecentTasks {
 }
 
 /** Several readers get the same object; an attempt to change it is an error. */
-function frozen<T extends object>(value: T): T {
-  if (Object.isFrozen(value)) return value;
-  for (const member of Object.values(value)) if (typeof member === 'object' && member !== null) frozen(member);
-  return Object.freeze(value);
+function freeze(value: object): void {
+  if (Object.isFrozen(value)) return;
+  for (const name in value) {
+    const member: unknown = value[name as keyof typeof value];
+    if (typeof member === 'object' && member !== null) freeze(member);
+  }
+  Object.freeze(value);
 }

@@ -17,7 +17,7 @@ export interface StoredTask {
 }
 
 /** What is seldom set, and shares a column. */
-type More = Partial<Pick<Task, 'progress' | 'runs' | 'steering' | 'retries' | 'subtasks'>> & {
+type More = Partial<Pick<Task, 'progress' | 'runs' | 'steering' | 'retries' | 'subtasks' | 'blocked'>> & {
   readonly thinned?: Thinned;
 };
 
@@ -76,7 +76,7 @@ export type TaskRow = [
 ];
 
 /** The values of `STATE`. */
-export function stateOf(task: Task, entries: number, thinned: Thinned | undefined): (string | number | null)[] {
+export function stateOf(task: Task, entries: number, thinned: Thinned | undefined): unknown[] {
   return [
     entries,
     task.events,
@@ -91,9 +91,9 @@ export function stateOf(task: Task, entries: number, thinned: Thinned | undefine
   ];
 }
 
-/** The values of `SEARCHED`. */
-export function searchedOf({ status, wakeAt, paused, held }: Task): (string | number | null)[] {
-  return [status, wakeAt ?? null, paused === undefined ? null : 1, held ?? null];
+/** Adds the values of `SEARCHED`. */
+export function pushSearched(values: unknown[], { status, wakeAt, paused, held }: Task): void {
+  values.push(status, wakeAt ?? null, paused === undefined ? null : 1, held ?? null);
 }
 
 /** Whether two states of a task have the same values of `SEARCHED`. */
@@ -103,8 +103,8 @@ export function isFoundAlike(one: Task, other: Task): boolean {
   );
 }
 
-/** The values of the columns of `call` after its row. */
-export function callOf(task: Task): (string | null)[] {
+/** The values of the first columns of `call`. */
+export function callOf(task: Task): unknown[] {
   const { tool, toolVersion, seed, prepared, capabilities } = task;
   return [
     tool,

@@ -10,7 +10,7 @@ import {
   lengthOf,
   onceOf,
   SEARCHED,
-  searchedOf,
+  pushSearched,
   STATE,
   stateOf,
   storedTask,
@@ -61,28 +61,31 @@ export function taskTable(db: Database, ids: Ids) {
       const row = once === undefined ? undefined : withKey.get(once);
       return row === undefined ? undefined : readRow(row);
     },
-    /** Gives how it stands then. Throws where the row is taken, or the idempotency key. */
-    insert(place: Place, task: Task, entries: number): StoredTask {
+    /** Gives how it stands then; `opening` is what its event log begins with. Throws where the row is taken, or the idempotency key. */
+    insert(place: Place, task: Task, entries: number, opening: string | undefined): StoredTask {
       const { row, nonce } = place;
       const { principal, parent, createdAt, deadlineAt, expiresAt } = task;
       const root = parent === undefined ? null : ids.rowOf(parent.root);
       const over = parent === undefined ? null : ids.rowOf(parent.id);
-      const state = stateOf(task, entries, undefined);
-      const fixed = [row, nonce, principal, root, over, createdAt, deadlineAt, expiresAt];
-      insertTask.run(...fixed, ...searchedOf(task), ...state);
+      const values = stateOf(task, entries, undefined);
+      pushSearched(values, task);
+      values.push(row, nonce, principal, root, over, createdAt, deadlineAt, expiresAt);
       const call = callOf(task);
-      insertCall.run(row, ...call);
-      return { task, place, entries, thinned: undefined, length: lengthOf(state) + lengthOf(call) };
+      call.push(opening ?? null, row);
+      insertTask.run(...values);
+      insertCall.run(...call);
+      return { task, place, entries, thinned: undefined, length: lengthOf(values) + lengthOf(call) };
     },
     /** Writes the next state over the one before, and gives how it stands then; `undefined` where that was not there. */
     update(before: StoredTask, task: Task, entries: number, thinned: Thinned | undefined): StoredTask | undefined {
       const { place } = before;
-      const state = stateOf(task, entries, thinned);
-      const { changes } = isFoundAlike(before.task, task)
-        ? update.run(...state, place.row, before.task.version)
-        : updateSearched.run(...state, ...searchedOf(task), place.row, before.task.version);
+      const values = stateOf(task, entries, thinned);
+      const isSearchedFor = !isFoundAlike(before.task, task);
+      if (isSearchedFor) pushSearched(values, task);
+      values.push(place.row, before.task.version);
+      const { changes } = (isSearchedFor ? updateSearched : update).run(...values);
       // What is counted anew each time is made good when the task is read from the file.
-      return changes === 1 ? { task, place, entries, thinned, length: before.length + lengthOf(state) } : undefined;
+      return changes === 1 ? { task, place, entries, thinned, length: before.length + lengthOf(values) } : undefined;
     },
     /** Makes a task due at `now` that is not, where a run can help it. Gives whether it did. */
     wake: ({ row, nonce }: Place, now: number): boolean => wake.run(now, row, nonce, now).changes === 1,
@@ -100,8 +103,19 @@ const assigned = (columns: readonly string[]) => columns.map((column) => `${colu
 const places = (columns: readonly string[]) => columns.map(() => '?').join(', ');
 
 const FIXED = ['row', 'nonce', 'principal', 'root', 'parent', 'created_at', 'deadline_at', 'expires_at'];
-const WRITTEN = [...FIXED, ...SEARCHED, ...STATE];
-const CALL = ['row', 'tool', 'tool_version', 'seed', 'arguments', 'prepared', 'capabilities', 'origin', 'once'];
+const WRITTEN = [...STATE, ...SEARCHED, ...FIXED];
+const CALL = [
+  'tool',
+  'tool_version',
+  'seed',
+  'arguments',
+  'prepared',
+  'capabilities',
+  'origin',
+  'once',
+  'opening',
+  'row',
+];
 
 const SELECT = `SELECT ${COLUMNS} FROM task JOIN call USING (row) WHERE row = ? AND principal = ifnull(?, principal)`;
 const INSERT_TASK = `INSERT INTO task (${WRITTEN.join(', ')}) VALUES (${places(WRITTEN)})`;

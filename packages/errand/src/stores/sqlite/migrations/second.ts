@@ -4,7 +4,8 @@ import type { Database } from 'better-sqlite3';
  * Brings subtasks, event logs, pauses and idempotency keys, with fewer indexes and no foreign keys.
  *
  * `task` holds what changes and what is searched; `call` what is written once, so that a change of
- * status does not rewrite large arguments. What is seldom set shares the column `more`. Journals and
+ * status does not rewrite large arguments. What is seldom set shares the column `more`. The events
+ * that a task begins with are kept with its call, which saves most tasks a row. Journals and
  * event logs are one b-tree each, ordered by task: reading one is one walk. Rows do not refer to each
  * other by foreign keys, which would cost each insert a look: `expire` removes all there is of a task.
  *
@@ -76,7 +77,8 @@ function createTables(db: Database): void {
       prepared TEXT,
       capabilities TEXT,
       origin TEXT,
-      once TEXT
+      once TEXT,
+      opening TEXT
     ) STRICT;
 
     CREATE TABLE journal (
