@@ -5,7 +5,7 @@ import type { Database, Statement } from 'better-sqlite3';
 /** In pages of 4 KiB. Copied into the database in the background from here on. */
 const PASSIVE_AT = 1024;
 /** Under steady writes a passive checkpoint never catches up; from here on, writers wait a moment for it. */
-const TRUNCATE_AT = 4 * PASSIVE_AT;
+const RESTART_AT = 4 * PASSIVE_AT;
 /** Every so many commits the log is looked at. */
 const LOOK_EVERY = 8;
 /** The background did not come in time: whoever commits does it. */
@@ -13,7 +13,7 @@ const OWN_AT = 16 * PASSIVE_AT;
 
 /*
  * Text, because a worker of a `.ts` file would need whatever loader runs this one. The wait for
- * readers is short: while a TRUNCATE waits, nobody can write.
+ * readers is short: while a RESTART waits, nobody can write.
  */
 const WORKER = `
   const { parentPort, workerData } = require('node:worker_threads');
@@ -65,7 +65,7 @@ export class Checkpoints {
     const backlog = pages - copied;
     if (pages >= OWN_AT || (this.#isBroken && backlog >= PASSIVE_AT)) db.pragma('wal_checkpoint(PASSIVE)');
     else if (this.#isBroken || this.#isBusy) return;
-    else if (pages >= TRUNCATE_AT) this.#ask(['PASSIVE', 'TRUNCATE']);
+    else if (pages >= RESTART_AT) this.#ask(['PASSIVE', 'RESTART']);
     else if (backlog >= PASSIVE_AT) this.#ask(['PASSIVE']);
   }
 
