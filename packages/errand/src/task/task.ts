@@ -46,6 +46,8 @@ export interface Parent {
   readonly key: string;
   /** The keys from the root down to it, `chunk-3/page-1`. */
   readonly path: string;
+  /** What it counts for in the progress of its parent. Absent: 1. */
+  readonly weight?: number;
 }
 
 /** The key under which a client makes a task once, however often it asks. */
@@ -106,6 +108,8 @@ export interface Task {
   readonly runs: number;
   /** Why no run fits the task, until fitting code comes. */
   readonly held?: string;
+  /** A subtask whose predecessors have not all ended; no run looks at it before. */
+  readonly blocked?: true;
   /** Nothing of it runs until it is resumed. */
   readonly paused?: true;
   /** What its work was told on the way, in the order in which it was said. */
