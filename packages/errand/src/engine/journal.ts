@@ -54,6 +54,7 @@ export class Journal {
   #made = 0;
   #delivered = 0;
   #nextSeq: number;
+  #ending = 0;
   #unwritten: JournalEntry[] = [];
   #valuesUnwritten = false;
   #live: boolean;
@@ -81,6 +82,16 @@ export class Journal {
   /** Whether the handler was given all that was recorded before this run. */
   get live(): boolean {
     return this.#live;
+  }
+
+  /** How many entries there are, on disk or on their way there. */
+  get length(): number {
+    return this.#nextSeq;
+  }
+
+  /** Whether an end is on its way to the disk. */
+  get ending(): boolean {
+    return this.#ending > 0;
   }
 
   /** Entries that are not on disk yet, for whoever writes them together with something else. */
@@ -129,7 +140,9 @@ export class Journal {
     if (this.#closed) return;
     const end: EndEntry = { seq: this.#nextSeq++, type: 'end', begin: call.entry.seq, outcome };
     this.#unwritten.push(end);
+    this.#ending++;
     await this.#host.flush();
+    this.#ending--;
     this.#ends.push(end);
     this.#pump();
   }

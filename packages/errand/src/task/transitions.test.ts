@@ -204,9 +204,10 @@ describe('in every life of a task', () => {
     });
   });
 
-  it('a run loses its right to write exactly when the task ends', () => {
-    overLives((before, after) => {
-      expect(after.epoch - before.epoch).toBe(!isTerminal(before) && isTerminal(after) ? 1 : 0);
+  it('a run loses its right to write exactly when the task ends, or lets go of it', () => {
+    overLives((before, after, _, { name }) => {
+      const lost = isTerminal(after) || (name.startsWith('park') && before.held === undefined);
+      expect(after.epoch - before.epoch).toBe(!isTerminal(before) && lost ? 1 : 0);
     });
   });
 

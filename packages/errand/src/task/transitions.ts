@@ -137,11 +137,14 @@ export function release(task: Task, now: number): Task {
   return touched({ ...rest, wakeAt: now }, now);
 }
 
-/** Lets go of a waiting run: only `wakeAt`, or an answer, moves the task on. No client sees this. */
+/**
+ * Lets go of a waiting run, which may not write any more: only `wakeAt`, or an answer, moves the task on, in a run
+ * of its own. No client sees this.
+ */
 export function park(task: Task, wakeAt: number | undefined): Task {
-  if (isTerminal(task) || task.wakeAt === wakeAt) return task;
+  if (isTerminal(task)) return task;
   const { wakeAt: _, ...rest } = task;
-  return wakeAt === undefined ? rest : { ...rest, wakeAt };
+  return { ...rest, epoch: task.epoch + 1, ...(wakeAt === undefined ? {} : { wakeAt }) };
 }
 
 /** Counts a run that begins, for tools whose runs are not replayed. */

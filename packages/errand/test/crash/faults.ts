@@ -74,8 +74,8 @@ export const FAULTS: readonly Fault[] = [
     edits: [
       {
         file: 'engine/journal.ts',
-        find: 'await this.#host.flush();\n    this.#ends.push(end);\n    this.#pump();',
-        put: 'this.#ends.push(end);\n    this.#pump();\n    await this.#host.flush();',
+        find: 'await this.#host.flush();\n    this.#ending--;\n    this.#ends.push(end);\n    this.#pump();',
+        put: 'this.#ending--;\n    this.#ends.push(end);\n    this.#pump();\n    await this.#host.flush();',
       },
     ],
     cast: 'press',

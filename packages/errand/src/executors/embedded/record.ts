@@ -158,8 +158,8 @@ export class TaskRecord {
       // Another process has taken the task over, and is further.
       throw error instanceof StaleJournal ? new LeaseLost() : error;
     });
+    if (task !== undefined) this.observe(task);
     if (task === undefined || lost) throw new LeaseLost();
-    this.observe(task);
     return task;
   }
 

@@ -206,7 +206,9 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   readonly abandon = (cause: unknown): void => {
-    if (cause instanceof LeaseLost) return this.#end({ kind: 'stopped' });
+    // Who lost a task that has not ended looks at it anew: it may be nobody's.
+    if (cause instanceof LeaseLost)
+      return this.#end(isTerminal(this.task) ? { kind: 'stopped' } : { kind: 'abandoned', cause });
     const away = cause instanceof ErrandError && cause.retryable;
     // What failed for another reason than the store would fail again, and run its effects again.
     if (away || this.journal.finished) return this.#end({ kind: 'abandoned', cause });
@@ -294,17 +296,21 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   async #park(): Promise<void> {
+    if (this.journal.ending) return; // the handler goes on as soon as that is on disk
+    const { length } = this.journal;
     const calls = [...this.journal.calls].map(({ entry }) => entry);
     const times = calls.map(({ value }) => value).filter((value) => typeof value === 'number');
     const keys = calls.filter(({ kind }) => kind === 'input').map(({ name }) => name);
     let parked = false;
     try {
       await this.write((task) => {
-        // The handler may have gone on since.
-        parked = this.#waits() && keys.every((key) => task.inputs[key]?.state === 'open');
+        // The handler may have gone on since, also with what waits for the store behind this.
+        const still = this.#waits() && this.journal.length === length;
+        parked = still && keys.every((key) => task.inputs[key]?.state === 'open');
         return parked ? park(task, times.length === 0 ? undefined : Math.min(...times)) : task;
       });
       if (parked) this.#end({ kind: 'parked' });
+      else this.quiet();
     } catch (error) {
       this.abandon(error);
     }

@@ -143,6 +143,34 @@ export function parkingSuite(openDisk: () => Disk): void {
       expect([...effects.values()]).toEqual(ids.map(() => 1));
     });
 
+    it.for<[string, number, number]>([
+      ['is over meanwhile: it stays', 1300, 1],
+      ['is over when the store is back: it stays', 1900, 1],
+      ['goes on', 4000, 2],
+    ])('loses nothing when the store was away as it was to be let go of, and the wait %s', async ([, ms, most], t) => {
+      const bed = await makeBed(openDisk(), t);
+      let runs = 0;
+      let effects = 0;
+      const { client, store } = await bed.server((errand) =>
+        errand.tool('nap', { task: 'always' }, async (_, task) => {
+          runs++;
+          await task.sleep(ms);
+          await task.step('effect', () => void effects++);
+          return 'done';
+        }),
+      );
+      const id = await begin(client, 'nap');
+      await soon(async () => (await bed.disk.journal(id)).length === 1);
+      store.fail(Infinity);
+      await delay(1700);
+      store.fail(0);
+      store.slow(20); // as when others write, too
+      expect(await resultOf(client, id)).toBe('done');
+      expect([runs, effects]).toEqual([most, 1]);
+      const journal = await bed.disk.journal(id);
+      expect(journal.map(({ seq, type }) => `${seq} ${type}`)).toEqual(['0 begin', '1 end', '2 begin', '3 end']);
+    });
+
     it('can be cancelled while nothing of it is in memory', async (t) => {
       const bed = await makeBed(openDisk(), t);
       let runs = 0;
