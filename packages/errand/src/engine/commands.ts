@@ -4,8 +4,9 @@ import type { Store } from '../store.ts';
 import type { InputResponse } from '../task/input.ts';
 import { principalKey, type Principal } from '../task/principal.ts';
 import { isTerminal, type Task } from '../task/task.ts';
-import { answer, cancel, isOpen } from '../task/transitions.ts';
+import { answer, isOpen } from '../task/transitions.ts';
 import { checkAnswer } from './answers.ts';
+import { cancelling } from './ending.ts';
 import type { Engine } from './engine.ts';
 import type { Watch } from './watching.ts';
 
@@ -51,10 +52,7 @@ export function createTaskCommands(store: Store, watchAll: Watch, limits: Limits
 
     async cancel(principal, taskId) {
       await read(principal, taskId);
-      const task = await store.change(taskId, (current) => {
-        const next = cancel(current, store.now());
-        return next === current ? undefined : { task: next };
-      });
+      const task = await store.changeTree(taskId, (current) => cancelling(current, store.now()));
       if (task === undefined) throw taskNotFound();
       return task;
     },

@@ -2,9 +2,8 @@ import type { Logger } from 'pino';
 import type { Clock } from '../clock.ts';
 import type { Store } from '../store.ts';
 import { isTerminal, type Task } from '../task/task.ts';
-import { finish } from '../task/transitions.ts';
 import { setAlarm } from './alarm.ts';
-import { deadlinePassed } from './failures.ts';
+import { timingOut } from './ending.ts';
 
 /** How often the store is asked which tasks are over time, in ms. */
 const SWEEP_EVERY = 1000;
@@ -71,11 +70,11 @@ export function startSweeper(store: Store, clock: Clock, log: Logger): () => voi
   };
 }
 
+/** What it has made ends with it, since nothing may outlive the task above it (S-14). */
 async function endOverdue(store: Store, id: string): Promise<void> {
-  await store.change(id, (task: Task) => {
-    if (task.deadlineAt > store.now()) return undefined;
-    const { code, message } = deadlinePassed(task.deadlineAt);
-    const next = finish(task, { kind: 'error', error: { code, message } }, store.now());
-    return next === task ? undefined : { task: next };
+  let deadlineAt: number | undefined;
+  await store.changeTree(id, (task: Task) => {
+    if (task.id === id) deadlineAt = task.deadlineAt <= store.now() ? task.deadlineAt : undefined;
+    return deadlineAt === undefined ? undefined : timingOut(task, deadlineAt, store.now());
   });
 }

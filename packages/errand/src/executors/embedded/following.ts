@@ -1,9 +1,9 @@
+import { cancelling } from '../../engine/ending.ts';
 import type { Watch } from '../../engine/watching.ts';
 import { ErrandError } from '../../errors.ts';
 import type { Attempt, AttemptOutcome } from '../../executor.ts';
 import type { Store } from '../../store.ts';
 import { isTerminal, type Task } from '../../task/task.ts';
-import { cancel } from '../../task/transitions.ts';
 
 /** A call whose task another process runs. */
 export interface Following extends Attempt {
@@ -48,14 +48,9 @@ export function follow(store: Store, watch: Watch, task: Task): Following {
     if (isOver) return;
     end(() => reject(why));
     await written.then(
-      () => store.change(task.id, cancelled),
+      () => store.changeTree(task.id, (current) => cancelling(current, store.now())),
       () => undefined,
     );
-  }
-
-  function cancelled(current: Task): { readonly task: Task } | undefined {
-    const next = cancel(current, store.now());
-    return next === current ? undefined : { task: next };
   }
 
   return {
