@@ -9,6 +9,7 @@ import type { JournalEntry } from '../task/journal.ts';
 import type { Task, TaskStatus } from '../task/task.ts';
 import { SteadyClock } from './clock.ts';
 import { CommitHeldUp, Commits, storeAway, type Command, type Read, type Written } from './commits.ts';
+import { backUp } from './sqlite/backup.ts';
 import { Checkpoints } from './sqlite/checkpoints.ts';
 import * as commands from './sqlite/commands.ts';
 import { Connection } from './sqlite/connection.ts';
@@ -32,12 +33,22 @@ const BEAT = 1000;
  * file: one of them owns the tasks, by a lock on `<file>.owner`. The server's secret lies in
  * `<file>.secret`. `:memory:` keeps tasks until `close`.
  */
-export function sqlite(file: string, options: StoreOptions = {}): Store {
+export function sqlite(file: string, options: StoreOptions = {}): SqliteStore {
   if (file === '') throw new TypeError('sqlite() needs the path of a file');
-  return new SqliteStore(file === IN_MEMORY ? file : resolve(file), options);
+  return new FileStore(file === IN_MEMORY ? file : resolve(file), options);
 }
 
-class SqliteStore implements Store {
+/** A store in a file. */
+export interface SqliteStore extends Store {
+  /**
+   * Copies the tasks, as they are at one moment, to a file of their own, with `<file>.secret` beside
+   * it; commits go on meanwhile. To restore, give the copy to `sqlite()`. Rejects where there is a
+   * file of that name, and where the tasks are not in a file.
+   */
+  backup(file: string): Promise<void>;
+}
+
+class FileStore implements SqliteStore {
   readonly #file: string;
   readonly #clock: SteadyClock;
   readonly #commits = new Commits({
@@ -91,6 +102,14 @@ class SqliteStore implements Store {
   async secret(): Promise<Uint8Array> {
     this.#assertOpen();
     return (this.#secret ??= this.#file === IN_MEMORY ? randomBytes(32) : await secretIn(this.#beside('secret')));
+  }
+
+  async backup(file: string): Promise<void> {
+    this.#assertOpen();
+    if (this.#file === IN_MEMORY) throw new TypeError('tasks in memory cannot be backed up');
+    const secret = await this.secret();
+    await makeFolder(file);
+    await this.#checkpoints.besides(() => backUp(this.#file, resolve(file), secret));
   }
 
   create(make: () => Creation): Promise<Task> {

@@ -37,6 +37,7 @@ export class Checkpoints {
   #isBusy = false;
   #isBroken = false;
   #commits = 0;
+  #longReaders = 0;
 
   constructor(file: string) {
     this.#file = file;
@@ -49,6 +50,16 @@ export class Checkpoints {
       this.#consider(connection.db, connection.log());
     } catch {
       // The log grows until the disk serves again, or until commits fail and say so.
+    }
+  }
+
+  /** Does `work`, which reads for long. Nobody waits for such a reader: the log grows meanwhile. */
+  async besides<T>(work: () => Promise<T>): Promise<T> {
+    this.#longReaders++;
+    try {
+      return await work();
+    } finally {
+      this.#longReaders--;
     }
   }
 
@@ -65,7 +76,7 @@ export class Checkpoints {
     const backlog = pages - copied;
     if (pages >= OWN_AT || (this.#isBroken && backlog >= PASSIVE_AT)) db.pragma('wal_checkpoint(PASSIVE)');
     else if (this.#isBroken || this.#isBusy) return;
-    else if (pages >= RESTART_AT) this.#ask(['PASSIVE', 'RESTART']);
+    else if (pages >= RESTART_AT && this.#longReaders === 0) this.#ask(['PASSIVE', 'RESTART']);
     else if (backlog >= PASSIVE_AT) this.#ask(['PASSIVE']);
   }
 

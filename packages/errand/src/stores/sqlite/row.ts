@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { Input, InputCapabilities } from '../../task/input.ts';
-import type { Progress, Task, TaskOutcome, TaskStatus } from '../../task/task.ts';
+import type { Task, TaskOutcome, TaskStatus } from '../../task/task.ts';
 import type { Thinned } from '../log.ts';
 import type { Place } from './ids.ts';
 import { parsed } from './trouble.ts';

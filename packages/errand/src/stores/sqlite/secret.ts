@@ -11,7 +11,7 @@ export async function secretIn(file: string): Promise<Uint8Array> {
   const kept = await readSecret(file);
   if (kept !== undefined) return kept;
   const own = `${file}.${process.pid}-${randomBytes(6).toString('hex')}`;
-  await writeSecret(own);
+  await writeSecret(own, randomBytes(BYTES));
   try {
     await link(own, file);
   } catch (thrown) {
@@ -20,6 +20,17 @@ export async function secretIn(file: string): Promise<Uint8Array> {
     await rm(own, { force: true });
   }
   return (await readSecret(file))!;
+}
+
+/** Keeps a secret in a file of its own. Throws where another one is there. */
+export async function keepSecret(file: string, secret: Uint8Array): Promise<void> {
+  try {
+    await writeSecret(file, secret);
+  } catch (cause) {
+    if (!isErrno(cause, 'EEXIST')) throw cause;
+    if ((await readFile(file)).equals(secret)) return;
+    throw new Error(`${file} is there already, and is not the secret of this store`, { cause });
+  }
 }
 
 async function readSecret(file: string): Promise<Uint8Array | undefined> {
@@ -36,16 +47,16 @@ async function readSecret(file: string): Promise<Uint8Array | undefined> {
   );
 }
 
-async function writeSecret(file: string): Promise<void> {
+async function writeSecret(file: string, secret: Uint8Array): Promise<void> {
   const handle = await open(file, 'wx', 0o600);
   try {
-    await handle.writeFile(randomBytes(BYTES));
+    await handle.writeFile(secret);
     await handle.sync();
   } finally {
     await handle.close();
   }
 }
 
-function isErrno(thrown: unknown, code: string): boolean {
+export function isErrno(thrown: unknown, code: string): boolean {
   return thrown instanceof Error && (thrown as NodeJS.ErrnoException).code === code;
 }
