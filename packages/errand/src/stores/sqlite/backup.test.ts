@@ -1,7 +1,18 @@
 import Database from 'better-sqlite3';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -109,11 +120,19 @@ test('nothing that is there is overwritten', async () => {
   expect(readdirSync(folder).filter((name) => name.endsWith('.partial'))).toEqual([]);
 });
 
-test('where nothing can be written, it is said so, and nothing is left', async () => {
-  const store = await opened();
-  const copy = join(folder, 'x'.repeat(235));
-  await expect(store.backup(copy)).rejects.toThrow('cannot be copied');
-  expect(existsSync(copy)).toBe(false);
+test('of a damaged file there is no copy, and what is wrong is said', async () => {
+  const file = newFile();
+  const store = await opened(file);
+  const big = { text: 'x'.repeat(3000) };
+  await Promise.all(Array.from({ length: 50 }, () => create(store, { ...newTask(store), arguments: big })));
+  await store.close();
+  const descriptor = openSync(file, 'r+');
+  writeSync(descriptor, Buffer.alloc(50_000, 0x5a), 0, undefined, 80_000);
+  closeSync(descriptor);
+  await store.open();
+  const copies = mkdtempSync(join(folder, 'copies-'));
+  await expect(store.backup(join(copies, 'copy.db'))).rejects.toThrow(/copied to .*copy\.db: .*malformed/);
+  expect(readdirSync(copies)).toEqual([]);
 });
 
 test('tasks in memory, and those of a closed store, are refused', async () => {
