@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import type { Clock } from '../clock.ts';
 import { ErrandError, missingCapability, RpcError } from '../errors.ts';
 import type { Executor } from '../executor.ts';
@@ -8,14 +7,14 @@ import { checkSize, type Limits } from '../limits.ts';
 import { check, issuesText } from '../schema.ts';
 import type { Store } from '../store.ts';
 import type { InputResponse } from '../task/input.ts';
-import { principalKey } from '../task/principal.ts';
 import type { Task, TaskOutcome, ToolResult } from '../task/task.ts';
-import { created, openInputs } from '../task/transitions.ts';
+import { openInputs } from '../task/transitions.ts';
 import type { Admission } from './admission.ts';
 import type { Questions } from './context.ts';
 import type { TaskCommands } from './commands.ts';
 import { contained } from './containment.ts';
 import type { CallAnswer, Caller, Engine, ToolCall } from './engine.ts';
+import { newTask } from './new-task.ts';
 import { createPlainContext } from './plain-context.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
 import type { RequestStates } from './request-state.ts';
@@ -204,32 +203,6 @@ export function createCalling({
     if (task.outcome === undefined) throw new RpcError(-32603, 'the call was cancelled');
     return plain(task.outcome);
   }
-}
-
-function newTask(
-  store: Store,
-  tool: RegisteredTool,
-  call: ToolCall,
-  caller: Caller,
-  prepared: JsonValue | undefined,
-): Task {
-  return created(
-    {
-      id: store.newId(),
-      principal: principalKey(caller.principal),
-      tool: tool.name,
-      toolVersion: tool.version,
-      arguments: call.arguments,
-      ...(prepared === undefined ? {} : { prepared }),
-      seed: randomUUID(),
-      capabilities: call.capabilities,
-      ...(caller.scopes && { scopes: caller.scopes }),
-      deadlineMs: tool.deadlineMs,
-      retentionMs: tool.retentionMs,
-      pollIntervalMs: tool.pollIntervalMs,
-    },
-    store.now(),
-  );
 }
 
 function plain(outcome: TaskOutcome): CallAnswer {

@@ -1,0 +1,35 @@
+import { randomUUID } from 'node:crypto';
+import type { JsonValue } from '../json.ts';
+import type { Store } from '../store.ts';
+import { principalKey } from '../task/principal.ts';
+import type { Task } from '../task/task.ts';
+import { created } from '../task/transitions.ts';
+import type { Caller, ToolCall } from './engine.ts';
+import type { RegisteredTool } from './registry.ts';
+
+/** The task that a call may become. */
+export function newTask(
+  store: Store,
+  tool: RegisteredTool,
+  call: ToolCall,
+  caller: Caller,
+  prepared: JsonValue | undefined,
+): Task {
+  return created(
+    {
+      id: store.newId(),
+      principal: principalKey(caller.principal),
+      tool: tool.name,
+      toolVersion: tool.version,
+      arguments: call.arguments,
+      ...(prepared === undefined ? {} : { prepared }),
+      seed: randomUUID(),
+      capabilities: call.capabilities,
+      ...(caller.scopes && { scopes: caller.scopes }),
+      deadlineMs: tool.deadlineMs,
+      retentionMs: tool.retentionMs,
+      pollIntervalMs: tool.pollIntervalMs,
+    },
+    store.now(),
+  );
+}
