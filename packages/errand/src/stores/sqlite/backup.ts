@@ -5,13 +5,17 @@ import { dirname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { isErrno, keepSecret } from './secret.ts';
 
-// Text, because a worker of a `.ts` file would need whatever loader runs this one.
+// Text, because a worker of a `.ts` file would need whatever loader runs this one. Errors of SQLite do not pass.
 const WORKER = `
   const { workerData } = require('node:worker_threads');
   const Database = require(workerData.driver);
-  const db = new Database(workerData.file, { readonly: true, fileMustExist: true });
-  db.prepare('VACUUM INTO ?').run(workerData.copy);
-  db.close();
+  try {
+    const db = new Database(workerData.file, { readonly: true, fileMustExist: true });
+    db.prepare('VACUUM INTO ?').run(workerData.copy);
+    db.close();
+  } catch (error) {
+    throw new Error(error.message);
+  }
 `;
 
 /** What belongs to a database file by its name: beside a new one, what an old one left would be taken for its own. */
