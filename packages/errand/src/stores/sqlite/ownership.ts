@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { isBusy, troubleWith } from './trouble.ts';
 
 /** How often a process that waits tries again, in ms. A try takes a tenth of one. */
@@ -11,6 +12,7 @@ const TRY_EVERY = 250;
  * cannot be locked for another reason than that it is.
  */
 export function own(file: string, onOwned: () => void, onRefused: () => void): () => void {
+  assertWritable(file);
   let lock = locked(file);
   if (lock !== undefined) {
     onOwned();
@@ -33,12 +35,24 @@ export function own(file: string, onOwned: () => void, onRefused: () => void): (
   };
 }
 
+/** While another process has the lock, SQLite does not come to see that this one never could. */
+function assertWritable(file: string): void {
+  try {
+    if (existsSync(file)) accessSync(file, constants.W_OK);
+  } catch (thrown) {
+    throw troubleWith(file, new Database.SqliteError((thrown as Error).message, 'SQLITE_READONLY'));
+  }
+}
+
 /** The file, opened and locked; `undefined` where another process, or another store here, has the lock. */
 function locked(file: string): Database.Database | undefined {
   let db: Database.Database | undefined;
   try {
     db = new Database(file, { timeout: 0 });
-    db.exec('BEGIN EXCLUSIVE');
+    // Of a file that may only be read SQLite gives this lock to everybody, and tells at the first change only. This one
+    // is never kept, and needs no journal beside the file.
+    db.pragma('journal_mode = MEMORY');
+    db.exec('BEGIN EXCLUSIVE; PRAGMA user_version = 1');
     return db;
   } catch (thrown) {
     db?.close();

@@ -1,6 +1,6 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -27,11 +27,12 @@ const TASKS = `
   const entry = (seq) => ({ seq, type: 'begin', kind: 'step', name: 'n' + seq, ordinal: 1 });
 `;
 
-/** Runs a module in a process of its own. */
-function run(code: string): ChildProcess & { readonly stdout: NodeJS.ReadableStream } {
+/** Runs a module in a process of its own, as a certain user if need be. */
+function run(code: string, uid?: number): ChildProcess & { readonly stdout: NodeJS.ReadableStream } {
   const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
   const child = spawn(process.execPath, ['--import', loader, '--input-type=module', '-e', code], {
     stdio: ['ignore', 'pipe', 'inherit'],
+    ...(uid !== undefined && { uid }),
   });
   children.add(child);
   return child;
@@ -90,6 +91,40 @@ test('processes that start on a new file at once share it, and its secret', { ti
   for (const id of results.flatMap(({ ids }) => ids)) expect(await store.read(id)).toBeDefined();
   await store.close();
 });
+
+test.skipIf(process.platform === 'win32')(
+  'a process that could never own the tasks does not wait for them, and says which file keeps it from that',
+  { timeout: 60_000 },
+  async () => {
+    const shared = mkdtempSync(join(folder, 'shared-'));
+    const file = join(shared, 'tasks.db');
+    const store = sqlite(file);
+    await store.open();
+    await store.secret();
+    store.own(() => undefined);
+    chmodSync(folder, 0o755);
+    chmodSync(shared, 0o777);
+    for (const name of readdirSync(shared)) chmodSync(join(shared, name), name.endsWith('.owner') ? 0o444 : 0o666);
+    const isRoot = process.geteuid!() === 0; // to whom nothing is forbidden
+    const output = await outputOf(
+      run(
+        `${TASKS}
+          const store = sqlite(${JSON.stringify(file)});
+          await store.open();
+          try {
+            store.own(() => undefined);
+          } catch (error) {
+            console.log(error.message);
+          }
+          await store.close();
+        `,
+        isRoot ? 65_534 : undefined,
+      ),
+    );
+    expect(output).toMatch(/tasks\.db\.owner cannot be used: it cannot be written .*; let this user write the file/);
+    await store.close();
+  },
+);
 
 test('a store that nobody closed does not keep its process alive', { timeout: 60_000 }, async () => {
   const output = await outputOf(

@@ -1,5 +1,5 @@
 import type Database from 'better-sqlite3';
-import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeSync } from 'node:fs';
+import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, readdirSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pino } from 'pino';
@@ -234,6 +234,31 @@ describe('a file that may only be read', () => {
       expect(await (await opened(join(readOnly, file))).read(id)).toBeDefined();
     }
   });
+
+  test.skipIf(process.platform === 'win32')(
+    'cannot say who owns the tasks: two would, so nobody does, and is told which file it is',
+    async () => {
+      const shared = mkdtempSync(join(folder, 'shared-'));
+      chmodSync(folder, 0o755);
+      chmodSync(shared, 0o777);
+      const file = join(shared, 'tasks.db');
+      const first = await opened(file);
+      await first.secret();
+      first.own(() => undefined);
+      await first.close();
+      // As when an administrator has started it once, and then gave all but this to the user who is to run it.
+      for (const name of readdirSync(shared)) chmodSync(join(shared, name), name.endsWith('.owner') ? 0o444 : 0o666);
+      await asNobody(async () => {
+        const second = await opened(file);
+        let owns = false;
+        expect(() => second.own(() => (owns = true))).toThrow(
+          /tasks\.db\.owner cannot be used: it cannot be written .*; let this user write the file and its folder/,
+        );
+        expect(owns).toBe(false);
+      });
+      chmodSync(`${file}.owner`, 0o644);
+    },
+  );
 });
 
 describe('a damaged file', () => {
