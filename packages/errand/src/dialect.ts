@@ -1,4 +1,4 @@
-import type { CallAnswer, Engine, ListedTool, ToolCall } from './engine/engine.ts';
+import type { CallAnswer, Engine, ListedTool, SeenTask, ToolCall } from './engine/engine.ts';
 import type { JsonObject } from './json.ts';
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from './jsonrpc.ts';
 import type { Task } from './task/task.ts';
@@ -42,7 +42,7 @@ export interface ListenFrames {
   /** The first frame: what was granted. */
   acknowledged(id: RequestId, taskIds: readonly string[], changes: JsonObject): JsonRpcNotification;
   /** Where a task stands: the same as what a read of it answers. */
-  task(id: RequestId, task: Task): JsonRpcNotification;
+  task(id: RequestId, task: SeenTask): JsonRpcNotification;
   /** A change that the backend told of. */
   change(id: RequestId, notification: JsonRpcNotification): JsonRpcNotification;
   /** The result that ends the subscription in good order. */
@@ -68,7 +68,7 @@ export interface Dialect {
   /** The result of `call`. */
   called(answer: CallAnswer): JsonObject;
   /** The result of `read`. */
-  read(task: Task): JsonObject;
+  read(task: SeenTask): JsonObject;
   /** The result of `answer`. */
   answered(task: Task): JsonObject;
   /** The result of `cancel`. */

@@ -8,6 +8,7 @@ import type { Engine } from './engine/engine.ts';
 import { createPollPacer } from './engine/polls.ts';
 import { registered, type Registry } from './engine/registry.ts';
 import { createRequestStates } from './engine/request-state.ts';
+import { createSight } from './engine/sight.ts';
 import type { Handler, ToolOptions } from './engine/tool.ts';
 import { createWatch } from './engine/watching.ts';
 import { embedded } from './executors/embedded.ts';
@@ -117,7 +118,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   const limits = limitsOf(options.limits);
   const watch = createWatch(store, clock);
   const executor = embedded({ store, watch, tools, concurrency, clock, log, limits });
-  const commands = createTaskCommands(store, watch, limits);
+  const commands = createTaskCommands(store, createSight(store, watch, clock), limits);
   const admission = createAdmission(store, executor, limits);
   const pace = createPollPacer(limits.pollsPerSecond, clock);
   let seal!: Seal;

@@ -8,8 +8,8 @@ import { check, issuesText } from '../schema.ts';
 import type { Store } from '../store.ts';
 import type { InputResponse } from '../task/input.ts';
 import type { Task, TaskOutcome, ToolResult } from '../task/task.ts';
-import { openInputs } from '../task/transitions.ts';
 import type { Admission } from './admission.ts';
+import { isAsking, openQuestions } from './below.ts';
 import type { Questions } from './context.ts';
 import type { TaskCommands } from './commands.ts';
 import { contained } from './containment.ts';
@@ -193,10 +193,10 @@ export function createCalling({
 
   async function onceItAsksOrEnds(call: ToolCall, caller: Caller, taskId: string): Promise<CallAnswer> {
     const task = await commands.untilItAsksOrEnds(caller.principal, taskId, caller.signal);
-    if (task.status === 'input_required') {
+    if (isAsking(task)) {
       return {
         kind: 'input',
-        requests: openInputs(task),
+        requests: openQuestions(task),
         requestState: states.seal(caller.principal, call, { kind: 'task', taskId }),
       };
     }

@@ -1,52 +1,58 @@
 import { taskNotFound } from '../errors.ts';
 import type { Limits } from '../limits.ts';
-import type { Store } from '../store.ts';
+import type { Change, Store } from '../store.ts';
 import type { InputResponse } from '../task/input.ts';
 import { principalKey, type Principal } from '../task/principal.ts';
 import { isTerminal, type Task } from '../task/task.ts';
 import { answer, isOpen } from '../task/transitions.ts';
 import { checkAnswer } from './answers.ts';
+import { answersBelow, isAsking } from './below.ts';
 import { cancelling } from './ending.ts';
-import type { Engine } from './engine.ts';
-import type { Watch } from './watching.ts';
+import type { Engine, SeenTask } from './engine.ts';
+import type { Sight } from './sight.ts';
 
 /** The commands on tasks that are there. */
 export interface TaskCommands extends Pick<Engine, 'read' | 'answer' | 'cancel' | 'watch'> {
-  /** Resolves once the task has a question open or has ended; rejects when `signal` aborts. */
-  untilItAsksOrEnds(principal: Principal, taskId: string, signal: AbortSignal): Promise<Task>;
+  /** Resolves once the task, or one below it, has a question open, or it has ended; rejects when `signal` aborts. */
+  untilItAsksOrEnds(principal: Principal, taskId: string, signal: AbortSignal): Promise<SeenTask>;
 }
 
-export function createTaskCommands(store: Store, watchAll: Watch, limits: Limits): TaskCommands {
-  async function read(principal: Principal, taskId: string): Promise<Task> {
+export function createTaskCommands(store: Store, sight: Sight, limits: Limits): TaskCommands {
+  async function read(principal: Principal, taskId: string): Promise<SeenTask> {
     const owner = principalKey(principal);
     const task = await store.read(taskId, owner);
     // The store looks at the owner to be quick. That strangers get nothing does not depend on it.
     if (task === undefined || task.principal !== owner || task.expiresAt <= store.now()) throw taskNotFound();
-    return task;
+    return sight.of(task);
   }
 
-  function watch(taskId: string, listener: (task: Task) => void): () => void {
-    let seen: string | undefined;
-    return watchAll(taskId, (task) => {
-      // A commit may change what only a run sees.
-      const visible = visiblePart(task);
-      if (visible === seen) return;
-      seen = visible;
-      listener(task);
-    });
+  async function change(taskId: string, decide: (task: Task) => Change | undefined): Promise<Task> {
+    const task = await store.change(taskId, decide);
+    if (task === undefined) throw taskNotFound();
+    return task;
   }
 
   return {
     read,
-    watch,
+    watch: (taskId, listener) => sight.watch(taskId, listener),
 
     async answer(principal, taskId, responses) {
-      await read(principal, taskId);
-      const task = await store.change(taskId, (current) => {
-        const next = answer(current, checked(current, responses, limits), store.now());
-        return next === current ? undefined : { task: next };
-      });
-      if (task === undefined) throw taskNotFound();
+      const seen = await read(principal, taskId);
+      const below = answersBelow(seen, responses);
+      if (below.length === 0) {
+        return change(taskId, (task) => answering(task, checked(task, responses, limits), store.now()));
+      }
+      // What a question asks never changes, so what fits here fits in the commit, which is one for all of them.
+      const own = checked(seen, responses, limits);
+      const theirs = new Map<string, Record<string, InputResponse>>();
+      for (const { task, key, pathKey, response } of below) {
+        const fitting = checkAnswer(pathKey, task.inputs[key]!.request, response, limits);
+        theirs.set(task.id, { ...theirs.get(task.id), [key]: fitting });
+      }
+      const [task] = await Promise.all([
+        change(taskId, (task) => answering(task, own, store.now())),
+        ...[...theirs].map(([id, answers]) => store.change(id, (task) => answering(task, answers, store.now()))),
+      ]);
       return task;
     },
 
@@ -59,8 +65,8 @@ export function createTaskCommands(store: Store, watchAll: Watch, limits: Limits
 
     untilItAsksOrEnds(principal, taskId, signal) {
       return new Promise((resolve, reject) => {
-        const settle = (task: Task): void => {
-          if (!isTerminal(task) && task.status !== 'input_required') return;
+        const settle = (task: SeenTask): void => {
+          if (!isTerminal(task) && !isAsking(task)) return;
           stop();
           resolve(task);
         };
@@ -68,7 +74,7 @@ export function createTaskCommands(store: Store, watchAll: Watch, limits: Limits
           stop();
           reject(signal.reason as Error);
         };
-        const unwatch = watch(taskId, settle);
+        const unwatch = sight.watch(taskId, settle);
         const stop = (): void => {
           unwatch();
           signal.removeEventListener('abort', giveUp);
@@ -96,8 +102,9 @@ function checked(
   );
 }
 
-/** What a client could see of a task, as a text to compare; questions and outcomes do not change once they are there. */
-function visiblePart({ status, statusMessage, progress, inputs, lastUpdatedAt }: Task): string {
-  const states = Object.entries(inputs).map(([key, input]) => [key, input.state]);
-  return JSON.stringify([status, statusMessage, progress, states, lastUpdatedAt]);
+/** Takes answers to open keys; those that were answered meanwhile are ignored (E-8). */
+function answering(task: Task, answers: Readonly<Record<string, InputResponse>>, now: number): Change | undefined {
+  const keys = Object.keys(answers).filter((key) => isOpen(task, key));
+  const next = answer(task, answers, now);
+  return next === task ? undefined : { task: next, events: [{ kind: 'answered', keys }] };
 }

@@ -49,6 +49,15 @@ export interface ListedTool {
   readonly _meta?: JsonObject;
 }
 
+/**
+ * A task as a client sees it. One from which a graph grew comes with those that wait for an answer below it, for
+ * clients that know of no subtasks; its own status is what it is without them (S-13).
+ */
+export interface SeenTask extends Task {
+  /** Descendants with open questions, oldest first, the first 1,000 of them. Absent where there can be none. */
+  readonly below?: readonly Task[];
+}
+
 /** The commands on tasks. Knows no wire. Every method may reject with an `RpcError`. */
 export interface Engine {
   /** The tools, in the order in which they were registered. */
@@ -56,11 +65,17 @@ export interface Engine {
   hasTool(name: string): boolean;
   call(call: ToolCall, caller: Caller): Promise<CallAnswer>;
   /** A task of this principal. Rejects with `taskNotFound` for unknown and foreign ids alike. */
-  read(principal: Principal, taskId: string): Promise<Task>;
-  /** Answers open questions of a task; unknown and answered keys are ignored. On disk when it resolves. */
+  read(principal: Principal, taskId: string): Promise<SeenTask>;
+  /**
+   * Answers open questions of a task, and of those below it under their path (`chunk-3/approve`); unknown and answered
+   * keys are ignored, and one answer that does not fit refuses all. On disk when it resolves.
+   */
   answer(principal: Principal, taskId: string, responses: Readonly<Record<string, unknown>>): Promise<Task>;
-  /** Ends a task as cancelled, unless it has ended. On disk when it resolves. */
+  /** Ends a task and all below it as cancelled, but for what has ended. On disk when it resolves. */
   cancel(principal: Principal, taskId: string): Promise<Task>;
-  /** Calls `listener` with the latest state of a task after each commit that changed it. Returns how to stop. */
-  watch(taskId: string, listener: (task: Task) => void): () => void;
+  /**
+   * Calls `listener` with the latest state of a task after each commit that changed what can be seen of it.
+   * Returns how to stop.
+   */
+  watch(taskId: string, listener: (task: SeenTask) => void): () => void;
 }

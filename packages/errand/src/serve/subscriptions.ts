@@ -1,11 +1,10 @@
 import type { ListenFrames } from '../dialect.ts';
-import type { Engine } from '../engine/engine.ts';
+import type { Engine, SeenTask } from '../engine/engine.ts';
 import { ErrandError } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { JsonRpcMessage, JsonRpcNotification, RequestId } from '../jsonrpc.ts';
 import type { Principal } from '../task/principal.ts';
 import { isTerminal } from '../task/task.ts';
-import type { Task } from '../task/task.ts';
 import type { Backend } from './backend.ts';
 
 /** What a client wants to hear of. */
@@ -61,7 +60,7 @@ class Subscription {
   readonly #onEnd: () => void;
   /** Tasks that are not known to have ended, and how to stop watching each. */
   readonly #watched = new Map<string, () => void>();
-  readonly #latest = new Map<string, Task>();
+  readonly #latest = new Map<string, SeenTask>();
   readonly #unsentTasks = new Set<string>();
   readonly #unsentChanges = new Map<string, JsonRpcNotification>();
   #granted: JsonObject = {};
@@ -80,7 +79,7 @@ class Subscription {
   async start(engine: Engine, backend: Backend | undefined): Promise<void> {
     const { principal, taskIds, changes, signal } = this.#request;
     if (signal.aborted) return this.end();
-    const saw = (task: Task): void => this.#saw(task);
+    const saw = (task: SeenTask): void => this.#saw(task);
     for (const id of taskIds) this.#watched.set(id, engine.watch(id, saw));
     await Promise.all(
       taskIds.map(async (id) => {
@@ -164,10 +163,11 @@ class Subscription {
     return undefined;
   }
 
-  #saw(task: Task): void {
+  #saw(task: SeenTask): void {
     if (!this.#watched.has(task.id)) return;
     const before = this.#latest.get(task.id);
-    if (before && before.version >= task.version) return;
+    // What waits below a task changes without it.
+    if (before && (before.version > task.version || (before.version === task.version && !task.below))) return;
     this.#latest.set(task.id, task);
     if (isTerminal(task)) this.#forget(task.id);
     if (before && looksTheSame(before, task)) return;
@@ -188,11 +188,12 @@ class Subscription {
 }
 
 /** Whether only what clients cannot see has changed. When in doubt a state is told again. */
-function looksTheSame(a: Task, b: Task): boolean {
+function looksTheSame(a: SeenTask, b: SeenTask): boolean {
   return (
     a.status === b.status &&
     a.lastUpdatedAt === b.lastUpdatedAt &&
     a.statusMessage === b.statusMessage &&
-    a.inputs === b.inputs
+    a.inputs === b.inputs &&
+    a.below === b.below
   );
 }

@@ -1,5 +1,6 @@
 import type { Dialect, Served } from '../../dialect.ts';
-import type { CallAnswer } from '../../engine/engine.ts';
+import { isAsking, openQuestions } from '../../engine/below.ts';
+import type { CallAnswer, SeenTask } from '../../engine/engine.ts';
 import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Task, ToolResult } from '../../task/task.ts';
@@ -108,11 +109,12 @@ function statusMessageOf({ status, statusMessage, outcome }: Task): { statusMess
 }
 
 /** A task with what belongs to its status (E-6): what a read answers, and what subscribers hear (E-13). */
-export function detailedTask(task: Task): JsonObject {
+export function detailedTask(task: SeenTask): JsonObject {
   const plain = plainTask(task);
+  if (task.below !== undefined && isAsking(task)) return { ...plain, status: 'input_required', ...questionsOf(task) };
   switch (plain.status) {
     case 'input_required':
-      return { ...plain, inputRequests: openQuestions(task) };
+      return { ...plain, ...questionsOf(task) };
     case 'completed':
       return task.outcome?.kind === 'result' ? { ...plain, result: completeResult(task.outcome.result) } : plain;
     case 'failed':
@@ -126,9 +128,6 @@ export function detailedTask(task: Task): JsonObject {
 const INTERNAL = { code: -32603, message: 'Internal error' };
 
 /** All questions that wait for an answer, and no other (E-6). */
-function openQuestions(task: Task): JsonObject {
-  const open = Object.entries(task.inputs).filter(([, input]) => input.state === 'open');
-  return Object.fromEntries(
-    open.map(([key, { request }]) => [key, { method: request.method, params: request.params }]),
-  );
+function questionsOf(task: SeenTask): JsonObject {
+  return { inputRequests: openQuestions(task) as unknown as JsonObject };
 }
