@@ -131,7 +131,9 @@ test('of a damaged file there is no copy, and what is wrong is said', async () =
   closeSync(descriptor);
   await store.open();
   const copies = mkdtempSync(join(folder, 'copies-'));
-  await expect(store.backup(join(copies, 'copy.db'))).rejects.toThrow(/copied to .*copy\.db: .*malformed/);
+  await expect(store.backup(join(copies, 'copy.db'))).rejects.toThrow(
+    /tasks\.db cannot be copied to .*copy\.db.*: database disk image is malformed/,
+  );
   expect(readdirSync(copies)).toEqual([]);
 });
 

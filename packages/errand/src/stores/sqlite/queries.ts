@@ -93,10 +93,11 @@ export function taskQueries(db: Database) {
 /** Later than any task. */
 const LATEST: ListPlace = { row: 0, createdAt: Infinity };
 
+// CROSS, because SQLite would rather walk over all live tasks.
 const LIVE_DESCENDANTS = `
   WITH RECURSIVE descendant (row) AS (
     SELECT row FROM task WHERE parent = ?
     UNION ALL
     SELECT task.row FROM descendant JOIN task ON task.parent = descendant.row
   )
-  SELECT row FROM descendant JOIN task USING (row) WHERE ${LIVE} ORDER BY created_at, row`;
+  SELECT row FROM descendant CROSS JOIN task USING (row) WHERE ${LIVE} ORDER BY created_at, row`;
