@@ -329,6 +329,22 @@ describe('the clock', () => {
     expect([first.now(), second.now()]).toEqual([10 * HOUR + 1000, 10 * HOUR + 1000]);
   });
 
+  test('of the owner is never behind what others have written, however long it stands still after a step back', async () => {
+    const file = newFile();
+    const time = { owner: 10 * HOUR, other: 10 * HOUR };
+    const owner = await opened(file, { clock: () => time.owner });
+    owner.own(() => undefined);
+    owner.onForeignCommit(() => undefined);
+    await create(owner, newTask(owner));
+    const other = await opened(file, { clock: () => time.other });
+    time.other += 700; // it looks at the clock right before the step, and the owner does not
+    other.now();
+    time.owner = time.other = 10 * HOUR - 60_000;
+    const task = await create(other, newTask(other));
+    await expect.poll(() => owner.due(task.wakeAt! - 1, owner.now())).toEqual([{ id: task.id, wakeAt: task.wakeAt }]);
+    expect(owner.now()).toBe(10 * HOUR + 700);
+  });
+
   test('that was wrong makes nobody wait: what was due by it is due', async () => {
     const file = newFile();
     const wrong = await opened(file, { clock: () => 20 * HOUR });

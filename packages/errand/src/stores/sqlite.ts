@@ -56,7 +56,7 @@ class FileStore implements SqliteStore {
     answer: (reads, committed) => this.#answer(reads, committed),
   });
   readonly #ownerships = new Set<() => void>();
-  readonly #foreignCommits = new ForeignCommits(() => this.#isOpen && this.#connected().othersCommitted());
+  readonly #foreignCommits = new ForeignCommits(() => this.#isOpen && this.#othersCommitted());
   #turns = new Turns();
   #checkpoints: Checkpoints;
   #connection: Connection | undefined;
@@ -64,6 +64,7 @@ class FileStore implements SqliteStore {
   /** What a clock that was wrong read, in the life of an owner before. */
   #wrongTime: number | undefined;
   #isOpen = false;
+  #owns = false;
 
   constructor(file: string, options: StoreOptions) {
     this.#file = file;
@@ -189,6 +190,7 @@ class FileStore implements SqliteStore {
     }
     let beats: NodeJS.Timeout | undefined;
     const begin = (): void => {
+      this.#owns = true;
       beats = setInterval(() => this.#keepClocks(), BEAT).unref();
       this.#keepClocks();
       listener();
@@ -196,6 +198,7 @@ class FileStore implements SqliteStore {
     const unlock = own(this.#beside('owner'), begin, () => this.#followLead());
     const letGo = (): void => {
       this.#ownerships.delete(letGo);
+      if (beats !== undefined) this.#owns = false;
       clearInterval(beats);
       unlock();
     };
@@ -299,7 +302,7 @@ class FileStore implements SqliteStore {
   }
 
   #connect(): Connection {
-    const connection = new Connection(this.#file);
+    const connection = new Connection(this.#file, () => this.#owns || this.#file === IN_MEMORY);
     // Left alone, a wrong time on record would stay there until the clock has reached it.
     if (!this.#clock.startFrom(connection.keptTime)) {
       this.#wrongTime = connection.keptTime;
@@ -320,6 +323,7 @@ class FileStore implements SqliteStore {
   #keepClocks(): void {
     try {
       const connection = this.#connected();
+      this.#clock.startFrom(connection.othersTime);
       const { lead } = this.#clock;
       if (Math.abs(lead - connection.lead) >= BEAT) connection.lead = lead;
       if (this.#wrongTime === undefined) return;
@@ -329,6 +333,14 @@ class FileStore implements SqliteStore {
     } catch {
       // At the next beat.
     }
+  }
+
+  /** What others have made is not in the future here, however long the clock stands still after a step back. */
+  #othersCommitted(): boolean {
+    const connection = this.#connected();
+    const committed = connection.othersCommitted();
+    if (committed) this.#clock.startFrom(connection.othersTime);
+    return committed;
   }
 
   #followLead(): void {

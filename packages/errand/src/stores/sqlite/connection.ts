@@ -48,15 +48,19 @@ export class Connection {
   readonly #release: Database.Statement;
   readonly #rollbackTo: Database.Statement;
   readonly #keepTime: Database.Statement<[number]>;
+  readonly #keepOthersTime: Database.Statement<[number]>;
   readonly #dataVersion: Database.Statement<[], number>;
   #keptTime: number;
   /** The time to put on record with the commit under way. */
   #newTime = 0;
+  readonly #owns: () => boolean;
+  #othersTime = 0;
   #seenVersion: number | undefined;
 
-  /** Throws where the file cannot be read and written, or is not one of ours. */
-  constructor(file: string) {
+  /** `owns` says whether this process owns the tasks. Throws where the file cannot be read and written, or is not one of ours. */
+  constructor(file: string, owns: () => boolean) {
     const db = openFile(file);
+    this.#owns = owns;
     this.db = db;
     this.ids = new Ids(db);
     this.tasks = taskTable(db, this.ids);
@@ -72,6 +76,9 @@ export class Connection {
     this.#release = db.prepare('RELEASE command');
     this.#rollbackTo = db.prepare('ROLLBACK TO command');
     this.#keepTime = db.prepare("UPDATE meta SET value = max(value, ?) WHERE name = 'clock'");
+    this.#keepOthersTime = db.prepare(
+      "INSERT INTO meta VALUES ('others', ?) ON CONFLICT (name) DO UPDATE SET value = max(value, excluded.value)",
+    );
     this.#dataVersion = db.prepare<[], number>('PRAGMA data_version').pluck();
     this.#keptTime = db.prepare<[], number>("SELECT value FROM meta WHERE name = 'clock'").pluck().get()!;
   }
@@ -86,9 +93,14 @@ export class Connection {
     if (time > this.#newTime) this.#newTime = time;
   }
 
+  /** The latest time by the clocks of those that do not own the tasks at which one of them wrote something. */
+  get othersTime(): number {
+    return this.db.prepare<[], number>("SELECT value FROM meta WHERE name = 'others'").pluck().get() ?? 0;
+  }
+
   /** Puts a time on record in place of one that was wrong. */
   correctTime(time: number): void {
-    this.db.prepare<[number]>("UPDATE meta SET value = ? WHERE name = 'clock'").run(time);
+    this.db.prepare<[number]>("UPDATE meta SET value = ? WHERE name IN ('clock', 'others')").run(time);
     this.#keptTime = time;
     this.#newTime = time;
   }
@@ -142,8 +154,11 @@ export class Connection {
       const reserved = this.ids.runLow ? this.ids.reserve() : undefined;
       const time = this.#newTime > this.#keptTime ? this.#newTime + AHEAD : undefined;
       if (time !== undefined) this.#keepTime.run(time);
+      const othersTime = this.#owns() || this.#newTime === this.#othersTime ? undefined : this.#newTime;
+      if (othersTime !== undefined) this.#keepOthersTime.run(othersTime);
       this.#commit.run();
       if (time !== undefined) this.#keptTime = time;
+      if (othersTime !== undefined) this.#othersTime = othersTime;
       if (reserved !== undefined) this.ids.use(reserved);
       return done;
     } catch (thrown) {
