@@ -39,7 +39,7 @@ export function createSight(store: Store, watch: Watch, clock: Clock): Sight {
       }
 
       const look = coalesce(clock, async () => {
-        await undefined; // a commit tells of many at once
+        await Promise.resolve(); // a commit tells of many at once
         if (stopped) return;
         const read = task ?? (await store.read(taskId));
         const found = read && mayAskBelow(read) ? await below(taskId) : undefined;

@@ -34,10 +34,11 @@ export function follow(store: Store, watch: Watch, task: Task): Following {
   const unwatch = watch(task.id, (seen) => {
     latest = seen;
     if (isOver) return;
-    const { outcome, held, status } = seen;
+    const { outcome, held, status, subtasks } = seen;
     if (outcome !== undefined) end(() => resolve({ kind: 'ended', outcome }));
     else if (isTerminal(seen)) end(() => reject(new ErrandError('internal', 'the call was cancelled')));
-    else if (status === 'input_required') end(() => resolve({ kind: 'task', task: seen }));
+    // What it waits for may be asked below it.
+    else if (status === 'input_required' || subtasks !== undefined) end(() => resolve({ kind: 'task', task: seen }));
     else if (held !== undefined)
       void takeBack(new ErrandError('internal', `the process that runs tasks says: ${held}`));
   });
