@@ -11,10 +11,22 @@ export type AttemptOutcome =
 export interface Attempt {
   /** Rejects only where the task could not be written. */
   readonly outcome: Promise<AttemptOutcome>;
+  /** Calls `listener` with later and later states of the task, until the call is over. Returns how to stop. */
+  watch(listener: (task: Task) => void): () => void;
   /** Writes the task and its journal down now, if the call still runs. */
   persist(): void;
   /** Ends the call without a trace, unless it is a task by now. */
   abandon(): void;
+}
+
+/** What an executor has in hand. */
+export interface Load {
+  /** Runs in memory, also those that wait. */
+  readonly active: number;
+  /** Runs that wait for a slot. */
+  readonly queued: number;
+  /** Tasks that are on record and that it runs, or is about to run. */
+  readonly tasks: number;
 }
 
 /** What runs handlers durably. It learns of tasks from the store that it was made for. */
@@ -28,6 +40,8 @@ export interface Executor {
   attempt(task: Task, options: { readonly sleepPersists: boolean }): Attempt;
   /** How many runs wait for a slot. */
   readonly queued: number;
+  /** What there is to run and running; `undefined` where another process runs the tasks. */
+  readonly load: Load | undefined;
   /** Begins nothing more, and waits for running steps: `graceMs` at most. */
   close(graceMs: number): Promise<void>;
   /** Stops dead, as if the process were killed: nothing is begun or written any more, and nobody hears of it. */

@@ -59,6 +59,19 @@ export interface Due {
 /** Hears of the latest state of each task that a commit changed, after that commit. */
 export type StoreListener = (task: Task) => void;
 
+/** A commit, as it is measured. */
+export interface StoreCommit {
+  /** How long it took, in ms. */
+  readonly ms: number;
+  /** How many commands shared it. */
+  readonly commands: number;
+  /** Whether nothing of it is kept. */
+  readonly failed: boolean;
+}
+
+/** How many live tasks there are of each status. */
+export type LiveCounts = Readonly<Record<'working' | 'input_required', number>>;
+
 /** What every store takes. */
 export interface StoreOptions {
   /** The time in ms since the epoch. Default `Date.now`. */
@@ -126,12 +139,17 @@ export interface Store {
   expire(now: number, limit: number): Promise<number>;
   /** How many live tasks a principal has. */
   live(principal: string): Promise<number>;
+  /** How many live tasks there are, counted without holding up commands or the event loop. A store need not know. */
+  liveCounts?(): Promise<LiveCounts>;
 
   /**
    * Calls `listener` after each commit, once for each task that it made or changed, when the callers
    * have their answers. What it throws becomes a warning of the process. Returns how to stop.
    */
   subscribe(listener: StoreListener): () => void;
+
+  /** Calls `listener` after each commit that this process tried. Returns how to stop. A store need not measure itself. */
+  onCommit?(listener: (commit: StoreCommit) => void): () => void;
 
   /**
    * Calls `listener` once this process owns the tasks, as one at a time does: the owner alone runs

@@ -8,13 +8,14 @@ import type { Registry, ToolVersion } from '../engine/registry.ts';
 import { startSweeper } from '../engine/sweeper.ts';
 import type { Watch } from '../engine/watching.ts';
 import { ErrandError } from '../errors.ts';
-import type { Attempt, AttemptOutcome, Executor } from '../executor.ts';
+import type { Attempt, AttemptOutcome, Executor, Load } from '../executor.ts';
 import { check, issuesText } from '../schema.ts';
 import type { Limits } from '../limits.ts';
 import type { Store } from '../store.ts';
 import { isTerminal, type Task } from '../task/task.ts';
 import { began, finish, hold, release } from '../task/transitions.ts';
 import { follow, type Following } from './embedded/following.ts';
+import { loadOf } from './embedded/load.ts';
 import { Place } from './embedded/place.ts';
 import { TaskRecord } from './embedded/record.ts';
 import { EmbeddedRun, type RunEnd } from './embedded/run.ts';
@@ -92,6 +93,10 @@ class EmbeddedExecutor implements Executor {
 
   get queued(): number {
     return this.#slots.waiting;
+  }
+
+  get load(): Load | undefined {
+    return this.#owns ? loadOf(this.#running.values(), this.queued) : undefined;
   }
 
   async start(): Promise<void> {
@@ -175,6 +180,7 @@ class EmbeddedExecutor implements Executor {
     outcome.then(disarm, disarm);
     return {
       outcome,
+      watch: (listener) => record.onTask(listener),
       persist: () => {
         record.persist('now', () => running.run?.journal.take() ?? []);
         // It waits for a slot: from here on it queues as a task like any other.

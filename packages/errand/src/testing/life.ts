@@ -106,6 +106,8 @@ export function beginLife(store: Store, clock: Clock): Life {
       // What is under way of this is not kept out: the next life would remove the same first of all.
       expire: (now, limit) => heard(() => store.expire(now, limit)),
       live: (principal) => heard(() => store.live(principal)),
+      ...(store.liveCounts && { liveCounts: () => heard(() => store.liveCounts!()) }),
+      ...(store.onCommit && { onCommit: (listener) => store.onCommit!((commit) => void (dead || listener(commit))) }),
       subscribe: (listener) => store.subscribe((task) => void (dead || listener(task))),
       own(listener) {
         const giveUp = store.own(() => void (dead || listener()));
