@@ -135,7 +135,10 @@ export interface Store {
   held(): Promise<string[]>;
   /** Ids of live tasks whose deadline is not after `now`, at most `limit`. */
   overdue(now: number, limit: number): Promise<string[]>;
-  /** Removes tasks whose `expiresAt` is not after `now`, at most `limit`, with their journals; resolves with how many. */
+  /**
+   * Removes tasks whose `expiresAt` is not after `now`, with their journals, events and idempotency keys: at most
+   * `limit`, and fewer where there is much to remove. Resolves with how many; with 0 once none is left.
+   */
   expire(now: number, limit: number): Promise<number>;
   /** How many live tasks a principal has. */
   live(principal: string): Promise<number>;

@@ -29,7 +29,7 @@ export function startSweeper(store: Store, clock: Clock, log: Logger): () => voi
         overdue = await store.overdue(store.now(), BATCH);
         await Promise.all(overdue.map((id) => endOverdue(store, id)));
       } while (overdue.length === BATCH);
-      while ((await store.expire(store.now(), BATCH)) === BATCH);
+      while ((await store.expire(store.now(), BATCH)) > 0);
     } catch (error) {
       log.error({ err: error }, 'cannot sweep tasks that are over time; trying again');
     } finally {

@@ -1,5 +1,5 @@
 import { ErrandError } from '../errors.ts';
-import type { StoreListener } from '../store.ts';
+import type { StoreCommit, StoreListener } from '../store.ts';
 import type { Task } from '../task/task.ts';
 
 /** What a command came to: what its caller gets, and the tasks that it made or changed, in that order. */
@@ -63,6 +63,7 @@ const PATIENCE = 5000;
 export class Commits {
   readonly #parts: CommitsParts;
   readonly #listeners = new Set<StoreListener>();
+  readonly #observers = new Set<(commit: StoreCommit) => void>();
   #waiting: Pending[] = [];
   #reads: Read[] = [];
   #isScheduled = false;
@@ -94,6 +95,13 @@ export class Commits {
     return () => void this.#listeners.delete(own);
   }
 
+  /** Measures every commit. */
+  observe(observer: (commit: StoreCommit) => void): () => void {
+    const own = (commit: StoreCommit): void => observer(commit);
+    this.#observers.add(own);
+    return () => void this.#observers.delete(own);
+  }
+
   /** Resolves when every command so far is settled, and the listeners have heard of it. */
   async drained(): Promise<void> {
     if (this.#waiting.length > 0) await this.run(() => NOTHING).catch(() => undefined);
@@ -121,15 +129,18 @@ export class Commits {
   #flush(): boolean {
     const commands = this.#waiting;
     this.#waiting = [];
+    const began = this.#observers.size > 0 ? performance.now() : 0;
     let taken: number;
     try {
       taken = this.#parts.commit(commands);
     } catch (thrown) {
+      if (this.#observers.size > 0) this.#measured(began, commands.length, true);
       if (thrown instanceof CommitHeldUp) this.#putOff(commands, thrown);
       // Also what failed by itself: it may have failed over a state that is not there now.
       else for (const command of commands) command.reject(storeAway(thrown));
       return false;
     }
+    if (this.#observers.size > 0) this.#measured(began, taken, false);
     if (taken < commands.length) {
       this.#waiting = commands.splice(taken);
       this.#schedule();
@@ -139,6 +150,11 @@ export class Commits {
     // In the next iteration the callers have gone on: an answer leaves before the news of it.
     if (changed.size > 0 && this.#listeners.size > 0) setImmediate(() => this.#tell(changed.values()));
     return true;
+  }
+
+  #measured(began: number, commands: number, failed: boolean): void {
+    const ms = performance.now() - began;
+    for (const observe of this.#observers) observe({ ms, commands, failed });
   }
 
   #putOff(commands: Pending[], why: CommitHeldUp): void {

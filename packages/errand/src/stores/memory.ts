@@ -1,5 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import type { Change, Creation, Decide, Due, ListOptions, Store, StoreListener, StoreOptions } from '../store.ts';
+import type {
+  Change,
+  Creation,
+  Decide,
+  Due,
+  ListOptions,
+  LiveCounts,
+  Store,
+  StoreCommit,
+  StoreListener,
+  StoreOptions,
+} from '../store.ts';
 import type { StoredEvent } from '../task/event.ts';
 import type { JournalEntry } from '../task/journal.ts';
 import { isTerminal, type Task } from '../task/task.ts';
@@ -157,6 +168,15 @@ class MemoryStore implements Store {
   async live(principal: string): Promise<number> {
     this.#assertOpen();
     return this.#records.live(principal);
+  }
+
+  async liveCounts(): Promise<LiveCounts> {
+    this.#assertOpen();
+    return this.#records.liveCounts();
+  }
+
+  onCommit(listener: (commit: StoreCommit) => void): () => void {
+    return this.#commits.observe(listener);
   }
 
   subscribe(listener: StoreListener): () => void {

@@ -10,6 +10,7 @@ import type { Task, TaskStatus } from '../task/task.ts';
 import { SteadyClock } from './clock.ts';
 import { CommitHeldUp, Commits, storeAway, type Command, type Read, type Written } from './commits.ts';
 import { backUp } from './sqlite/backup.ts';
+import { countHere, countOffThread } from './sqlite/census.ts';
 import { Checkpoints } from './sqlite/checkpoints.ts';
 import * as commands from './sqlite/commands.ts';
 import { Connection } from './sqlite/connection.ts';
@@ -63,6 +64,7 @@ class FileStore implements SqliteStore {
   #secret: Uint8Array | undefined;
   /** What a clock that was wrong read, in the life of an owner before. */
   #wrongTime: number | undefined;
+  #counting: Promise<LiveCounts> | undefined;
   #isOpen = false;
   #owns = false;
 
@@ -85,7 +87,7 @@ class FileStore implements SqliteStore {
     await this.#commits.drained();
     for (const letGo of this.#ownerships) letGo();
     this.#turns = new Turns();
-    await this.#checkpoints.close();
+    await Promise.all([this.#checkpoints.close(), this.#counting?.catch(() => undefined)]);
     this.#checkpoints = new Checkpoints(this.#file);
     // The last one to close a file brings the rest of its log into it.
     this.#connection?.close();
@@ -176,6 +178,18 @@ class FileStore implements SqliteStore {
 
   async live(principal: string): Promise<number> {
     return this.#use(({ queries }) => queries.live(principal));
+  }
+
+  async liveCounts(): Promise<LiveCounts> {
+    if (this.#file === IN_MEMORY) return this.#use(({ db }) => countHere(db));
+    this.#assertOpen();
+    return (this.#counting ??= this.#checkpoints
+      .besides(() => countOffThread(this.#file))
+      .finally(() => (this.#counting = undefined)));
+  }
+
+  onCommit(listener: (commit: StoreCommit) => void): () => void {
+    return this.#commits.observe(listener);
   }
 
   subscribe(listener: StoreListener): () => void {

@@ -1,4 +1,4 @@
-import type { Change } from '../../store.ts';
+import type { Change, LiveCounts } from '../../store.ts';
 import type { LoggedEvent, StoredEvent } from '../../task/event.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task } from '../../task/task.ts';
@@ -30,6 +30,7 @@ export class Records {
   readonly #tasks = new Map<string, Kept>();
   readonly #children = new Map<string, Set<string>>();
   readonly #live = new Map<string, number>();
+  readonly #liveCounts = { working: 0, input_required: 0 };
   /** The tasks by what keeps a client from making them twice. */
   readonly #once = new Map<string, string>();
   #undo: (readonly [id: string, before: Kept | undefined])[] = [];
@@ -56,6 +57,10 @@ export class Records {
 
   live(principal: string): number {
     return this.#live.get(principal) ?? 0;
+  }
+
+  liveCounts(): LiveCounts {
+    return { ...this.#liveCounts };
   }
 
   /** Keeps a state of a task with what is new beside it. Throws, with nothing done, where it cannot be kept. */
@@ -104,7 +109,7 @@ export class Records {
 
   #put(id: string, kept: Kept | undefined): void {
     const before = this.#tasks.get(id);
-    if (before !== undefined && !isTerminal(before.facts)) this.#count(before.facts.principal, -1);
+    if (before !== undefined && !isTerminal(before.facts)) this.#count(before.facts, -1);
     if (kept === undefined) {
       this.#tasks.delete(id);
       if (before !== undefined) this.#unlink(before.facts);
@@ -112,7 +117,7 @@ export class Records {
     }
     this.#tasks.set(id, kept);
     if (before === undefined) this.#link(kept.facts);
-    if (!isTerminal(kept.facts)) this.#count(kept.facts.principal, 1);
+    if (!isTerminal(kept.facts)) this.#count(kept.facts, 1);
   }
 
   #link({ id, parent, once }: Facts): void {
@@ -130,7 +135,8 @@ export class Records {
     if (children?.size === 0) this.#children.delete(parent!);
   }
 
-  #count(principal: string, difference: number): void {
+  #count({ principal, status }: Facts, difference: number): void {
+    this.#liveCounts[status as keyof LiveCounts] += difference;
     const live = this.live(principal) + difference;
     if (live === 0) this.#live.delete(principal);
     else this.#live.set(principal, live);

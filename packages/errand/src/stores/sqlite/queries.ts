@@ -17,6 +17,15 @@ interface ListPlace {
   readonly createdAt: number;
 }
 
+/** A task that may vanish, and how much else is in the file of it, at most. */
+interface Expired {
+  readonly row: number;
+  readonly rows: number;
+}
+
+/** So many lines of journals and event logs vanish at a time, which takes some ms. */
+const MOST_EXPIRED = 5000;
+
 /** The questions over all tasks; most are answered with rows, or places. */
 export type TaskQueries = ReturnType<typeof taskQueries>;
 
@@ -31,17 +40,14 @@ export function taskQueries(db: Database) {
   const overdue = db.prepare<[number, number], Place>(
     `SELECT row, nonce FROM task WHERE deadline_at <= ? AND ${LIVE} ORDER BY deadline_at LIMIT ?`,
   );
-  const expired = db
-    .prepare<[number, number], number>(
-      `SELECT row FROM task WHERE expires_at <= ? AND ${ENDED} ORDER BY expires_at LIMIT ?`,
-    )
-    .pluck();
+  const expired = db.prepare<[number, number], Expired>(
+    `SELECT row, entries + events AS rows FROM task WHERE expires_at <= ? AND ${ENDED} ORDER BY expires_at LIMIT ?`,
+  );
   // Nothing expires before its deadline.
-  const expiredLive = db
-    .prepare<[number, number, number], number>(
-      `SELECT row FROM task WHERE deadline_at <= ? AND expires_at <= ? AND ${LIVE} ORDER BY deadline_at LIMIT ?`,
-    )
-    .pluck();
+  const expiredLive = db.prepare<[number, number, number], Expired>(
+    `SELECT row, entries + events AS rows FROM task
+     WHERE deadline_at <= ? AND expires_at <= ? AND ${LIVE} ORDER BY deadline_at LIMIT ?`,
+  );
   const live = db
     .prepare<{ principal: string }, number>(
       `SELECT (SELECT count(*) FROM task WHERE principal = @principal AND root IS NULL AND ${LIVE})
@@ -74,9 +80,12 @@ export function taskQueries(db: Database) {
     children: (row: number): number[] => children.all(row),
     liveDescendants: (row: number): number[] => liveDescendants.all(row),
     asking: (root: number): number[] => asking.all(root),
+    /** As many as can be removed without holding everybody up. */
     expired(now: number, limit: number): number[] {
-      const rows = expired.all(now, limit);
-      return rows.length === limit ? rows : [...rows, ...expiredLive.all(now, now, limit - rows.length)];
+      const found = expired.all(now, limit);
+      if (found.length < limit) found.push(...expiredLive.all(now, now, limit - found.length));
+      let left = MOST_EXPIRED;
+      return found.filter(({ rows }, index) => index === 0 || (left -= rows) > 0).map(({ row }) => row);
     },
     list(principal: string, statuses: readonly TaskStatus[], after: Place | undefined, limit: number): number[] {
       const from = (after && listPlace.get(after.row, after.nonce, principal)) ?? LATEST;
