@@ -56,6 +56,12 @@ const command: fc.Arbitrary<Command> = fc.oneof(
   })),
   text.map((t) => ({ name: `hold ${t}`, run: (task: Task, now: number) => transitions.hold(task, t, now) })),
   fc.constant({ name: 'release', run: transitions.release }),
+  fc.option(text, { nil: undefined }).map((reason) => ({
+    name: `pause ${reason}`,
+    run: (task: Task, now: number) => transitions.pause(task, reason, now),
+  })),
+  fc.constant({ name: 'resume', run: transitions.resume }),
+  text.map((t) => ({ name: `steer ${t}`, run: (task: Task, now: number) => transitions.steer(task, t, now) })),
   fc.option(fc.integer({ min: T0, max: T0 + 9 }), { nil: undefined }).map((wakeAt) => ({
     name: `park ${wakeAt}`,
     // No run fits a held task, so none of them parks.
@@ -98,8 +104,8 @@ function overLives(check: (before: Task, after: Task, now: number, command: Comm
   );
 }
 
-function visible({ status, statusMessage, progress, inputs, outcome }: Task) {
-  return { status, statusMessage, progress, inputs, outcome };
+function visible({ status, statusMessage, progress, inputs, outcome, paused }: Task) {
+  return { status, statusMessage, progress, inputs, outcome, paused };
 }
 
 function openKeys(task: Task): string[] {
@@ -211,10 +217,10 @@ describe('in every life of a task', () => {
     });
   });
 
-  it('it is never due while it is held or after it ended, and is due at once when it is answered or released', () => {
+  it('it is never due while it is held or after it ended, and is due at once when it is told something or may go on', () => {
     overLives((before, after, now, { name }) => {
       if (isTerminal(after) || after.held !== undefined) expect(after).not.toHaveProperty('wakeAt');
-      else if (after !== before && /^(answer|release)/.test(name)) expect(after.wakeAt).toBe(now);
+      else if (after !== before && /^(answer|release|resume|steer)/.test(name)) expect(after.wakeAt).toBe(now);
     });
   });
 
@@ -223,6 +229,67 @@ describe('in every life of a task', () => {
       if (before.held !== undefined && after.held === undefined) expect(after.statusMessage).not.toBe(before.held);
       if (before.held === undefined && after.held !== undefined) expect(after.statusMessage).toBe(after.held);
     });
+  });
+});
+
+describe('a paused task', () => {
+  const paused = () => transitions.pause(transitions.describe(fresh(), 'half way', T0 + 1), undefined, T0 + 2);
+
+  it('says so, with the reason if there is one, whatever its run says meanwhile', () => {
+    expect(paused()).toMatchObject({ paused: true, status: 'working', statusMessage: 'paused', lastUpdatedAt: T0 + 2 });
+    expect(transitions.pause(fresh(), 'lunch', T0 + 2).statusMessage).toBe('paused: lunch');
+    const task = paused();
+    expect(transitions.describe(task, 'nearly there', T0 + 3)).toBe(task);
+  });
+
+  it('is paused once: a second reason changes nothing', () => {
+    const task = paused();
+    expect(transitions.pause(task, 'again', T0 + 3)).toBe(task);
+  });
+
+  it('takes answers, and is due from the moment it is resumed', () => {
+    const asked = transitions.pause(transitions.ask(fresh(), 'a', QUESTION, T0 + 1), undefined, T0 + 2);
+    expect(asked.status).toBe('input_required');
+    const parked = transitions.park(transitions.answer(asked, { a: {} }, T0 + 3), undefined);
+    const resumed = transitions.resume(parked, T0 + 4);
+    expect(resumed).toMatchObject({ wakeAt: T0 + 4, lastUpdatedAt: T0 + 4, inputs: { a: { state: 'answered' } } });
+    expect(resumed).not.toHaveProperty('paused');
+    expect(resumed).not.toHaveProperty('statusMessage');
+    expect(transitions.resume(resumed, T0 + 5)).toBe(resumed);
+  });
+
+  it('that is held says why once it is resumed, and is not due; one that is released still says that it is paused', () => {
+    const held = transitions.hold(fresh(), 'no code', T0 + 1);
+    const both = transitions.pause(held, undefined, T0 + 2);
+    expect(both.statusMessage).toBe('paused');
+    const resumed = transitions.resume(both, T0 + 3);
+    expect(resumed).toMatchObject({ held: 'no code', statusMessage: 'no code' });
+    expect(resumed).not.toHaveProperty('wakeAt');
+    expect(transitions.release(both, T0 + 3)).toMatchObject({ paused: true, statusMessage: 'paused' });
+    const heldLater = transitions.hold(paused(), 'no code', T0 + 3);
+    expect(heldLater.statusMessage).toBe('no code');
+    expect(transitions.release(heldLater, T0 + 4)).toMatchObject({ paused: true, statusMessage: 'paused' });
+  });
+
+  it('that ends shows no more that it was paused', () => {
+    const task = transitions.cancel(paused(), T0 + 3);
+    expect(task).not.toHaveProperty('paused');
+    expect(task).not.toHaveProperty('statusMessage');
+  });
+});
+
+describe('steering', () => {
+  it('is kept in the order in which it was said, and makes the task due without a client seeing it', () => {
+    const parked = transitions.park(fresh(), undefined);
+    const task = transitions.steer(transitions.steer(parked, 'left', T0 + 1), { turn: 'right' }, T0 + 2);
+    expect(task).toMatchObject({ steering: ['left', { turn: 'right' }], wakeAt: T0 + 2, lastUpdatedAt: T0 });
+  });
+
+  it('makes no subtask due that may not run yet', () => {
+    const blocked: Task = { ...transitions.park(fresh(), undefined), blocked: true };
+    expect(transitions.steer(blocked, 'left', T0 + 1)).not.toHaveProperty('wakeAt');
+    expect(transitions.resume(transitions.pause(blocked, undefined, T0), T0 + 1)).not.toHaveProperty('wakeAt');
+    expect(transitions.cancel(blocked, T0 + 1)).not.toHaveProperty('blocked');
   });
 });
 

@@ -1,3 +1,4 @@
+import type { JsonValue } from '../json.ts';
 import type { Input, InputRequest, InputResponse } from './input.ts';
 import { isTerminal, type Progress, type Task, type TaskOutcome } from './task.ts';
 
@@ -77,8 +78,7 @@ export function answer(task: Task, responses: Readonly<Record<string, InputRespo
     { request: task.inputs[key]!.request, state: 'answered', response },
   ]);
   const next = withInputs(task, { ...task.inputs, ...Object.fromEntries(answered) }, now);
-  // A held task is not due: no run would fit it.
-  return task.held === undefined ? { ...next, wakeAt: now } : next;
+  return due(next, now);
 }
 
 /** Takes a question back, unless it was answered. */
@@ -87,10 +87,9 @@ export function withdraw(task: Task, key: string, now: number): Task {
   return withInputs(task, { ...task.inputs, [key]: { request: task.inputs[key]!.request, state: 'withdrawn' } }, now);
 }
 
-/** Shows a text to whoever looks at the task. */
+/** Shows a text to whoever looks at the task. That it is paused outweighs it; the run that comes then says it again. */
 export function describe(task: Task, statusMessage: string, now: number): Task {
-  if (isTerminal(task) || task.statusMessage === statusMessage) return task;
-  return touched({ ...task, statusMessage }, now);
+  return isTerminal(task) || task.paused ? task : shown(task, statusMessage, now);
 }
 
 /** Moves progress on; neither number ever falls (P-2). */
@@ -126,15 +125,42 @@ export function cancel(task: Task, now: number): Task {
 /** Sets a task aside because no code here fits it; it still reads as working. */
 export function hold(task: Task, reason: string, now: number): Task {
   if (isTerminal(task) || task.held === reason) return task;
-  const { wakeAt: _, ...rest } = describe(task, reason, now);
+  const { wakeAt: _, ...rest } = shown(task, reason, now);
   return { ...rest, held: reason };
 }
 
 /** Makes a held task due again; why it was held is no longer shown. */
 export function release(task: Task, now: number): Task {
   if (isTerminal(task) || task.held === undefined) return task;
-  const { held: _held, statusMessage: _message, ...rest } = task;
-  return touched({ ...rest, wakeAt: now }, now);
+  const { held, ...rest } = task;
+  if (task.paused) {
+    const next = { ...rest, wakeAt: now };
+    return task.statusMessage === held ? shown(next, PAUSED, now) : next;
+  }
+  const { statusMessage: _, ...silent } = rest;
+  return touched({ ...silent, wakeAt: now }, now);
+}
+
+/** What is shown of a paused task where no reason was given. */
+const PAUSED = 'paused';
+
+/** Lets nothing of a task run until it is resumed. It can be answered, and its deadline goes on. */
+export function pause(task: Task, reason: string | undefined, now: number): Task {
+  if (isTerminal(task) || task.paused) return task;
+  const statusMessage = reason === undefined ? PAUSED : `${PAUSED}: ${reason}`;
+  return touched({ ...task, paused: true, statusMessage }, now);
+}
+
+/** Lets a paused task go on, from where it is. */
+export function resume(task: Task, now: number): Task {
+  if (isTerminal(task) || !task.paused) return task;
+  const { paused: _paused, statusMessage: _message, ...rest } = task;
+  return due(touched(task.held === undefined ? rest : { ...rest, statusMessage: task.held }, now), now);
+}
+
+/** Tells the work of a task something on the way. No client sees this. */
+export function steer(task: Task, message: JsonValue, now: number): Task {
+  return isTerminal(task) ? task : due({ ...task, steering: [...(task.steering ?? []), message] }, now);
 }
 
 /**
@@ -170,7 +196,7 @@ function withInputs(task: Task, inputs: Readonly<Record<string, Input>>, now: nu
 }
 
 function ended(task: Task, now: number): Task {
-  const { wakeAt: _wake, held: _held, ...rest } = task;
+  const { wakeAt: _wake, held: _held, paused: _paused, blocked: _blocked, ...rest } = task;
   const inputs = Object.fromEntries(
     Object.entries(task.inputs).map(([key, input]): [string, Input] => [
       key,
@@ -180,9 +206,18 @@ function ended(task: Task, now: number): Task {
   return touched({ ...rest, inputs, epoch: task.epoch + 1 }, now);
 }
 
-/** What was shown last; not why the task was held, which is over now. */
-function keptMessage(task: Task): { statusMessage?: string } {
-  return task.statusMessage === undefined || task.held !== undefined ? {} : { statusMessage: task.statusMessage };
+/** What was shown last; not why the task was held or paused, which is over now. */
+function keptMessage({ statusMessage, held, paused }: Task): { statusMessage?: string } {
+  return statusMessage === undefined || held !== undefined || paused ? {} : { statusMessage };
+}
+
+function shown(task: Task, statusMessage: string, now: number): Task {
+  return task.statusMessage === statusMessage ? task : touched({ ...task, statusMessage }, now);
+}
+
+/** A held task is not due, since no run would fit it, and a blocked one must not run yet. */
+function due(task: Task, now: number): Task {
+  return task.held === undefined && !task.blocked ? { ...task, wakeAt: now } : task;
 }
 
 function touched(task: Task, now: number): Task {
