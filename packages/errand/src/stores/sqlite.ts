@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Creation, Decide, Due, ListOptions, Store, StoreListener, StoreOptions } from '../store.ts';
+import type { Creation, Decide, Due, ListOptions, LiveCounts, Store, StoreListener, StoreOptions } from '../store.ts';
 import type { StoredEvent } from '../task/event.ts';
 import type { JournalEntry } from '../task/journal.ts';
 import type { Task, TaskStatus } from '../task/task.ts';
@@ -58,6 +58,7 @@ class FileStore implements SqliteStore {
   });
   readonly #ownerships = new Set<() => void>();
   readonly #foreignCommits = new ForeignCommits(() => this.#isOpen && this.#othersCommitted());
+  readonly onCommit: NonNullable<Store['onCommit']> = (listener) => this.#commits.observe(listener);
   #turns = new Turns();
   #checkpoints: Checkpoints;
   #connection: Connection | undefined;
@@ -186,10 +187,6 @@ class FileStore implements SqliteStore {
     return (this.#counting ??= this.#checkpoints
       .besides(() => countOffThread(this.#file))
       .finally(() => (this.#counting = undefined)));
-  }
-
-  onCommit(listener: (commit: StoreCommit) => void): () => void {
-    return this.#commits.observe(listener);
   }
 
   subscribe(listener: StoreListener): () => void {

@@ -24,7 +24,7 @@ const AHEAD = 100;
  */
 const LOG_BYTES = 32 * 1024 * 1024;
 /** Pages given back to the file system at a time. */
-const BITE = 512;
+const BITE = 256;
 
 /** A command failed that had written something. */
 class HalfDone extends Error {}
