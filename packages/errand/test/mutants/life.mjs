@@ -96,7 +96,7 @@ export const LIFE_MUTANTS = [
     'task.expiresAt <= store.now()',
     '(isTerminal(task) ? task.lastUpdatedAt + 1000 : task.expiresAt) <= store.now()',
   ),
-  mutant('ids-count', 16, [cases('isolation')], SQLITE_IDS, 'randomFillSync(this.#pool);', ''),
+  mutant('ids-count', 16, [cases('isolation')], SQLITE_IDS, 'randomFillSync(this.#nonces);', ''),
   {
     id: 'anyone-reads-anything',
     gap: 17,
