@@ -349,6 +349,29 @@ describe('close', () => {
     await closed;
   });
 
+  it.each([
+    [
+      'that heeds the end of it',
+      async ({ signal }: MadeCall) => {
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+      },
+    ],
+    ['that heeds nothing', () => new Promise<never>(() => {})],
+  ])('answers a call %s, and does not cut it off', async (_, handler) => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const called = deferred<void>();
+    const { http, client } = await servedHttp({}, async (call) => {
+      called.resolve();
+      return (await handler(call)) as never;
+    });
+    const under = client.send('tools/call', { name: 'work' });
+    await called.promise;
+    const closed = http.close();
+    vi.advanceTimersByTime(9_500);
+    expect(await under).toMatchObject({ status: 503, error: { code: -31003 } });
+    await closed;
+  });
+
   it('ends subscriptions in good order once the front drains', async () => {
     const { http, front, engine, client } = await servedHttp();
     engine.commit('t', anonymous);

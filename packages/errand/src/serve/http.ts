@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { HeaderReader } from '../dialect.ts';
-import { ErrandError, ERRORS, RpcError } from '../errors.ts';
+import { ERRORS, RpcError, type ErrandError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { errorResponse, readableId } from '../jsonrpc.ts';
 import type { JsonRpcMessage, JsonRpcResponse } from '../jsonrpc.ts';
@@ -12,6 +12,7 @@ import { ANONYMOUS } from '../task/principal.ts';
 import type { Principal } from '../task/principal.ts';
 import { createAuth, Unauthorized, type AuthOptions } from './auth/bearer.ts';
 import type { Exchange, Inbound } from './exchange.ts';
+import { GRACE_MS, LAST_WORDS_MS, shuttingDown } from './farewell.ts';
 import { readBody } from './http/body.ts';
 import {
   checkCarrier,
@@ -56,9 +57,6 @@ export interface HttpServing {
 
 type Caller = Pick<Inbound, 'principal' | 'scopes'>;
 
-/** How long requests under way are waited for when the server closes. */
-const GRACE_MS = 10_000;
-
 /** Longer than load balancers keep an idle connection, so that they and not we close it. */
 const KEEP_CONNECTION_MS = 65_000;
 
@@ -84,6 +82,8 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
     : namedGate(maxBodyBytes, allowedHosts, allowedOrigins);
   /** Connections without a request so far, which Node does not count among the idle ones. */
   const silent = new Set<Socket>();
+  /** Requests without an answer so far. */
+  const underWay = new Set<HttpInbound>();
   let closing: Promise<void> | undefined;
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -98,7 +98,7 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
         return sendJson(response, 404, { error: `There is nothing here. The MCP endpoint is at ${path}` });
       }
       checkCarrier(head, gate);
-      if (closing) throw new ErrandError('draining', 'The server is shutting down');
+      if (closing) throw shuttingDown();
       const caller = await callerOf(request);
       message = parseBody(await readBody(request, gate));
       await answer(new HttpInbound(message, caller, response), response);
@@ -121,8 +121,10 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
     return { principal: principal ? await principal(request) : ANONYMOUS };
   }
 
-  async function answer(inbound: Inbound, response: ServerResponse): Promise<void> {
-    const reply = await exchange(inbound);
+  async function answer(inbound: HttpInbound, response: ServerResponse): Promise<void> {
+    underWay.add(inbound);
+    const reply = await exchange(inbound).finally(() => underWay.delete(inbound));
+    if (response.headersSent) return; // it came too late
     if (reply.kind === 'response') {
       const scopes = auth && scopesAskedFor(reply.body);
       if (!scopes) return sendJson(response, reply.status, reply.body);
@@ -165,10 +167,19 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
     for (const socket of silent) socket.destroy();
     // A connection that was kept alive becomes idle only when its answer is through.
     const sweep = setInterval(() => server.closeIdleConnections(), 50);
-    const cut = setTimeout(() => server.closeAllConnections(), GRACE_MS);
+    const timers = [
+      setTimeout(() => underWay.forEach((inbound) => inbound.takeBack(shuttingDown())), GRACE_MS),
+      setTimeout(() => underWay.forEach(sayFarewell), GRACE_MS + LAST_WORDS_MS),
+      setTimeout(() => server.closeAllConnections(), GRACE_MS + 2 * LAST_WORDS_MS),
+    ];
     await closed;
     clearInterval(sweep);
-    clearTimeout(cut);
+    timers.forEach(clearTimeout);
+  }
+
+  function sayFarewell({ message, response }: HttpInbound): void {
+    const error = shuttingDown();
+    sendJson(response, error.status, errorResponse(readableId(message), error));
   }
 
   return {
@@ -216,7 +227,7 @@ class HttpInbound implements Inbound {
   readonly principal: Principal;
   readonly scopes?: readonly string[];
   readonly header: HeaderReader;
-  readonly #response: ServerResponse;
+  readonly response: ServerResponse;
   #gone: AbortController | undefined;
 
   constructor(message: unknown, { principal, scopes }: Caller, response: ServerResponse) {
@@ -225,20 +236,25 @@ class HttpInbound implements Inbound {
     this.principal = principal;
     if (scopes) this.scopes = scopes;
     this.header = (name) => headerOf(request, name);
-    this.#response = response;
+    this.response = response;
   }
 
   get signal(): AbortSignal {
     if (!this.#gone) {
       this.#gone = new AbortController();
-      if (this.#response.destroyed) this.#leave();
-      else this.#response.once('close', () => this.#leave());
+      if (this.response.destroyed) this.#leave();
+      else this.response.once('close', () => this.#leave());
     }
     return this.#gone.signal;
   }
 
+  /** Has it end with an error, where it heeds that. */
+  takeBack(why: ErrandError): void {
+    this.#gone?.abort(why);
+  }
+
   #leave(): void {
-    if (!this.#response.writableFinished) this.#gone?.abort();
+    if (!this.response.writableFinished) this.#gone?.abort();
   }
 }
 

@@ -252,18 +252,29 @@ describe('the end', () => {
     ]);
   });
 
-  it('by close takes back after 10 s what does not end', async () => {
+  it('by close takes back after 9 s what does not end, and says so', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     onTestFinished(() => void vi.useRealTimers());
-    const { request, stdio, engine } = await setUp(() => new Promise(() => {}));
-    request(1, 'tools/call', { name: 'work' });
+    const { request, cancel, stdio, engine, messages } = await setUp(async ({ arguments: { as }, signal }) => {
+      if (as !== 'heeds') return new Promise(() => {});
+      return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+    });
+    for (const as of ['heeds', 'heeds not', 'taken back'])
+      request(as, 'tools/call', { name: 'work', arguments: { as } });
+    await turn();
+    cancel('taken back');
     await turn();
     const closed = stdio.close();
-    vi.advanceTimersByTime(9_999);
+    vi.advanceTimersByTime(8_999);
     expect(engine.calls[0]!.signal.aborted).toBe(false);
     vi.advanceTimersByTime(1);
-    await closed;
     expect(engine.calls[0]!.signal.aborted).toBe(true);
+    await turn();
+    const refusal = { error: { code: -31003 } };
+    expect(messages()).toMatchObject([{ id: 'heeds', ...refusal }]);
+    vi.advanceTimersByTime(500);
+    await closed;
+    expect(messages().slice(1)).toMatchObject([{ id: 'heeds not', ...refusal }]);
   });
 
   it('of stdout is the end, and no crash', async () => {

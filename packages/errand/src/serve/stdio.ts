@@ -7,6 +7,7 @@ import { errorResponse, isRequestId, parseMessage, readableId } from '../jsonrpc
 import type { JsonRpcMessage, RequestId } from '../jsonrpc.ts';
 import { LOCAL } from '../task/principal.ts';
 import type { Exchange } from './exchange.ts';
+import { GRACE_MS, LAST_WORDS_MS, shuttingDown } from './farewell.ts';
 import { LineSplitter } from './stdio/lines.ts';
 
 export interface StdioOptions {
@@ -23,9 +24,6 @@ export interface StdioServing {
   /** Stops reading, lets what is under way end (10 s at most), and takes back the rest. */
   close(): Promise<void>;
 }
-
-/** How long requests under way are waited for when the server closes. */
-const GRACE_MS = 10_000;
 
 /**
  * Serves an exchange over stdin and stdout, one JSON message a line. Resolves when it reads.
@@ -78,8 +76,8 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
     if (id !== undefined) underWay.set(id, gone);
     try {
       const reply = await exchange({ message, principal: LOCAL, signal: gone.signal });
-      // A request that was taken back is not answered.
-      if (reply.kind === 'response' && !gone.signal.aborted) await send(reply.body);
+      // A request that its client took back is not answered.
+      if (reply.kind === 'response' && (!gone.signal.aborted || isFarewell(gone.signal))) await send(reply.body);
       if (reply.kind === 'stream') {
         for await (const message of reply.messages) {
           if (gone.signal.aborted) break;
@@ -119,6 +117,11 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
     finish();
   }
 
+  function sayFarewell(): void {
+    for (const [id, { signal }] of underWay) if (isFarewell(signal)) void send(errorResponse(id, shuttingDown()));
+    end();
+  }
+
   // A client that goes away breaks both pipes; the listener on the output stays, for writes that fail late.
   output.on('error', end).on('drain', unblock);
   input.on('end', end).on('close', end).on('error', end).on('data', read);
@@ -128,11 +131,19 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
     async close() {
       input.off('data', read).pause();
       if (underWay.size > 0 && !over) {
-        const cut = setTimeout(end, GRACE_MS);
+        const timers = [
+          setTimeout(() => underWay.forEach((gone) => gone.abort(shuttingDown())), GRACE_MS),
+          setTimeout(sayFarewell, GRACE_MS + LAST_WORDS_MS),
+        ];
         await new Promise<void>((resolve) => (onIdle = resolve));
-        clearTimeout(cut);
+        timers.forEach(clearTimeout);
       }
       end();
     },
   };
+}
+
+/** Whether a request was ended by us, and not by its client. */
+function isFarewell({ reason }: AbortSignal): boolean {
+  return reason instanceof ErrandError;
 }
