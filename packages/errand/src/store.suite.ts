@@ -7,6 +7,7 @@ import { ids } from './stores/suite/ids.suite.ts';
 import { journal } from './stores/suite/journal.suite.ts';
 import { keys } from './stores/suite/keys.suite.ts';
 import { list } from './stores/suite/list.suite.ts';
+import { measures } from './stores/suite/measures.suite.ts';
 import { ownership } from './stores/suite/ownership.suite.ts';
 import { queries } from './stores/suite/queries.suite.ts';
 import type { Subject } from './stores/suite/subject.suite.ts';
@@ -33,6 +34,7 @@ export function storeSuite(name: string, makeStore: (options?: StoreOptions) => 
     keys(subject);
     queries(subject);
     list(subject);
+    measures(subject);
     ownership(subject);
 
     describe('clock and secret', () => {
