@@ -1,7 +1,7 @@
 // The arrows of DESIGN.md, "Layout": inner code never imports outer code. One row a room: what it may import.
 const SRC = 'packages/errand/src';
-const LEAVES = ['json.ts', 'jsonrpc.ts', 'duration.ts', 'errors.ts'];
-const CONTRACTS = ['store.ts', 'executor.ts'];
+const LEAVES = ['json.ts', 'jsonrpc.ts', 'duration.ts', 'errors.ts', 'traceparent.ts'];
+const CONTRACTS = ['store.ts', 'executor.ts', 'telemetry.ts'];
 const DOMAIN = [...LEAVES, 'clock.ts', 'task/', ...CONTRACTS, 'seal.ts', 'schema.ts', 'limits.ts'];
 const MAY_IMPORT = {
   'json.ts': [],
@@ -9,9 +9,11 @@ const MAY_IMPORT = {
   'duration.ts': ['json.ts'],
   'errors.ts': ['json.ts'],
   'clock.ts': [],
+  'traceparent.ts': [],
   'task/': ['json.ts', 'task/'],
   'store.ts': ['json.ts', 'task/'],
   'executor.ts': ['json.ts', 'task/'],
+  'telemetry.ts': ['json.ts', 'traceparent.ts', 'task/'],
   'seal.ts': LEAVES,
   'schema.ts': LEAVES,
   'limits.ts': LEAVES,
@@ -21,7 +23,8 @@ const MAY_IMPORT = {
   'dialect.ts': [...DOMAIN, 'engine/'],
   'dialects/': [...DOMAIN, 'engine/', 'dialect.ts', 'dialects/'],
   'serve/': [...DOMAIN, 'engine/', 'dialect.ts', 'dialects/', 'serve/'],
-  'errand.ts': [...DOMAIN, 'engine/', 'stores/', 'executors/', 'dialect.ts', 'dialects/', 'serve/'],
+  'telemetry/': [...DOMAIN, 'engine/', 'telemetry/'],
+  'errand.ts': [...DOMAIN, 'engine/', 'stores/', 'executors/', 'dialect.ts', 'dialects/', 'serve/', 'telemetry/'],
   'testing/': [...DOMAIN, 'engine/', 'stores/', 'errand.ts', 'testing/'],
 };
 

@@ -1,8 +1,9 @@
-import type { Command, Dialect, Served } from '../../dialect.ts';
+import type { Command, Dialect, HeaderReader, ProgressToken, Served } from '../../dialect.ts';
 import { ErrandError, missingCapability } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import type { JsonRpcRequest } from '../../jsonrpc.ts';
+import { traceContextOf } from '../../traceparent.ts';
 import { inputCapabilities, readEnvelope, takesTasks, TASKS, unsupported, VERSION } from './envelope.ts';
 import type { Envelope } from './envelope.ts';
 import {
@@ -41,7 +42,7 @@ export function createDecode({ engine, backed }: Served): Dialect['decode'] {
   const paramHeadersOfTool = (name: string): readonly ParamHeader[] => {
     let found = paramHeaders.get(name);
     if (!found) {
-      const tool = engine.tools().find((tool) => tool.name === name);
+      const tool = engine.tools(true).find((tool) => tool.name === name);
       if (!tool) return [];
       found = paramHeadersOf(tool.inputSchema);
       paramHeaders.set(name, found);
@@ -63,9 +64,13 @@ export function createDecode({ engine, backed }: Served): Dialect['decode'] {
     if (header) checkNameHeader(header, request);
     switch (method) {
       case 'tools/call': {
-        const call = decodeCall(params, envelope);
+        const call = decodeCall(params, envelope, header);
         if (header) checkParamHeaders(paramHeadersOfTool(call.tool), call.arguments, header);
-        return { kind: 'call', call };
+        const { progressToken } = envelope.meta;
+        // A task has no progress notifications (CASES 25).
+        return call.takesTasks || progressToken === undefined
+          ? { kind: 'call', call }
+          : { kind: 'call', call, progressToken: progressToken as ProgressToken };
       }
       case 'tasks/get':
         return { kind: 'read', taskId: taskIdOf(request, envelope) };
@@ -79,7 +84,7 @@ export function createDecode({ engine, backed }: Served): Dialect['decode'] {
       case 'subscriptions/listen':
         return decodeListen(params, envelope);
       case 'tools/list':
-        return decodeList(params, backed);
+        return decodeList(params, envelope, backed);
       case 'server/discover':
         return { kind: 'discover' };
       default:
@@ -88,12 +93,17 @@ export function createDecode({ engine, backed }: Served): Dialect['decode'] {
   };
 }
 
-function decodeCall(params: JsonObject, envelope: Envelope): (Command & { kind: 'call' })['call'] {
+function decodeCall(
+  params: JsonObject,
+  envelope: Envelope,
+  header: HeaderReader | undefined,
+): (Command & { kind: 'call' })['call'] {
   // An older client's `params.task` is not looked at (E-19).
   const { name, arguments: args = {}, inputResponses, requestState } = params;
   if (typeof name !== 'string') throw invalid('name must be a string');
   if (!isObject(args)) throw invalid('arguments must be an object');
   if (requestState !== undefined && typeof requestState !== 'string') throw invalid('requestState must be a string');
+  const trace = traceContextOf(envelope.meta, header);
   return {
     tool: name,
     arguments: args,
@@ -101,6 +111,7 @@ function decodeCall(params: JsonObject, envelope: Envelope): (Command & { kind: 
     capabilities: inputCapabilities(envelope),
     ...(inputResponses === undefined ? {} : { inputResponses: responsesOf(inputResponses) }),
     ...(requestState === undefined ? {} : { requestState }),
+    ...(trace && { trace }),
   };
 }
 
@@ -149,11 +160,11 @@ function isTexts(value: unknown): value is string[] {
   return Array.isArray(value) && value.every((text) => typeof text === 'string');
 }
 
-function decodeList({ cursor }: JsonObject, backed: boolean): Command {
-  if (cursor === undefined) return { kind: 'list' };
+function decodeList({ cursor }: JsonObject, envelope: Envelope, backed: boolean): Command {
+  if (cursor === undefined) return { kind: 'list', takesTasks: takesTasks(envelope) };
   // Our own tools are one page, so that every cursor is the backend's.
   if (typeof cursor !== 'string' || !backed) throw invalid('cursor is not one of ours');
-  return { kind: 'list', cursor };
+  return { kind: 'list', takesTasks: takesTasks(envelope), cursor };
 }
 
 function invalid(why: string): ErrandError {

@@ -28,6 +28,8 @@ const LOG_LEVELS = new Set(['debug', 'info', 'notice', 'warning', 'error', 'crit
 export interface Envelope {
   readonly version: string;
   readonly capabilities: JsonObject;
+  /** `_meta` as a whole. */
+  readonly meta: JsonObject;
 }
 
 /** Reads `params._meta`. Throws -32602 under HTTP 400, or -32022 where the sender speaks another revision. */
@@ -52,7 +54,7 @@ export function readEnvelope(request: JsonRpcRequest, header?: HeaderReader): En
   if (token !== undefined && typeof token !== 'string' && !Number.isSafeInteger(token)) {
     throw malformed('progressToken', 'must be a string or an integer');
   }
-  return { version, capabilities: capabilities };
+  return { version, capabilities, meta };
 }
 
 /** The request does not name its revision: an older client (N-1, N-2), or one that forgot to (N-4). */
