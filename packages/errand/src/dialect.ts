@@ -10,8 +10,9 @@ export type HeaderReader = (name: string) => string | undefined;
 export type Command =
   /** Say what the server is and can do. */
   | { readonly kind: 'discover' }
-  | { readonly kind: 'list'; readonly cursor?: string }
-  | { readonly kind: 'call'; readonly call: ToolCall }
+  | { readonly kind: 'list'; readonly takesTasks: boolean; readonly cursor?: string }
+  /** `progressToken`: under what a client wants to hear how a call goes on that is held for it. */
+  | { readonly kind: 'call'; readonly call: ToolCall; readonly progressToken?: ProgressToken }
   | { readonly kind: 'read'; readonly taskId: string }
   | { readonly kind: 'answer'; readonly taskId: string; readonly responses: Readonly<Record<string, unknown>> }
   | { readonly kind: 'cancel'; readonly taskId: string }
@@ -19,6 +20,16 @@ export type Command =
   | { readonly kind: 'listen'; readonly taskIds: readonly string[]; readonly changes: JsonObject }
   /** Nothing of ours: it is for the backend, if there is one. */
   | { readonly kind: 'foreign' };
+
+/** By what a client knows to which of its requests a progress notification belongs. */
+export type ProgressToken = string | number;
+
+/** How far a held call is. `progress` is greater in each notification than in the one before. */
+export interface ProgressReport {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
 
 /** Who the server says it is. */
 export interface ServerInfo {
@@ -67,6 +78,8 @@ export interface Dialect {
   listed(tools: readonly ListedTool[], backend?: JsonObject): JsonObject;
   /** The result of `call`. */
   called(answer: CallAnswer): JsonObject;
+  /** How far a held call is, for a client that asked for it. */
+  progress(token: ProgressToken, report: ProgressReport): JsonRpcNotification;
   /** The result of `read`. */
   read(task: SeenTask): JsonObject;
   /** The result of `answer`. */

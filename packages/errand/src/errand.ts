@@ -5,8 +5,11 @@ import { createAdmission } from './engine/admission.ts';
 import { createCalling } from './engine/calling.ts';
 import { createTaskCommands } from './engine/commands.ts';
 import type { Engine } from './engine/engine.ts';
+import { createHandoff } from './engine/handoff.ts';
+import { DEFAULT_HOLD, holdOf, type WithoutTasks } from './engine/hold.ts';
+import { createHolding } from './engine/holding.ts';
 import { createPollPacer } from './engine/polls.ts';
-import { registered, type Registry } from './engine/registry.ts';
+import { addTool, registered, type Registry } from './engine/registry.ts';
 import { createRequestStates } from './engine/request-state.ts';
 import { createSight } from './engine/sight.ts';
 import type { Handler, ToolOptions } from './engine/tool.ts';
@@ -31,7 +34,7 @@ import { release } from './task/transitions.ts';
 /** How long running steps are waited for when the server closes, in ms. */
 const GRACE_MS = 10_000;
 
-export interface ErrandOptions {
+export interface ErrandOptions extends WithoutTasks {
   /** Name and version of the server, as clients see them. */
   readonly name: string;
   readonly version: string;
@@ -115,6 +118,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   const log = options.log ?? pino({ name, level: 'warn' }, pino.destination({ dest: 2, sync: true }));
   const store = options.store ?? memory({ clock: clock.now });
   const tools: Registry = new Map();
+  const hold = holdOf('createErrand', options, DEFAULT_HOLD);
   const limits = limitsOf(options.limits);
   const watch = createWatch(store, clock);
   const executor = embedded({ store, watch, tools, concurrency, clock, log, limits });
@@ -126,7 +130,9 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     () => seal,
     () => store.now(),
   );
-  const call = createCalling({ store, executor, tools, states, commands, admission, limits, clock, log });
+  const handoff = createHandoff({ commands, tools, clock, pace });
+  const holding = createHolding({ executor, commands, states, clock });
+  const call = createCalling({ store, executor, tools, states, holding, handoff, admission, limits, clock, log });
   const backend = server && sdkBackend(server);
   const info = { name, version, ...(title && { title }), ...(instructions && { instructions }) };
   const closers: (() => Promise<void> | void)[] = [];
@@ -135,10 +141,13 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   let running = false;
 
   const engine: Engine = {
-    tools: () => [...tools.values()].map(({ listed }) => listed),
-    hasTool: (tool) => tools.has(tool),
+    tools: (takesTasks) =>
+      takesTasks
+        ? [...tools.values()].map(({ listed }) => listed)
+        : [...[...tools.values()].map(({ listedWithoutTasks }) => listedWithoutTasks), ...handoff.listed()],
+    hasTool: (tool) => tools.has(tool) || handoff.has(tool),
     watch: commands.watch,
-    call: (request, caller) => onceStarted(() => call(request, caller)),
+    call: (request, caller, onTask) => onceStarted(() => call(request, caller, onTask)),
     read: (principal, taskId) =>
       onceStarted(() => {
         const turn = pace(principal);
@@ -208,8 +217,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
         throw new Error(
           `tool "${toolName}": register tools before the server starts, so that their tasks are taken up`,
         );
-      if (tools.has(toolName)) throw new Error(`tool "${toolName}" is there already`);
-      tools.set(toolName, registered(toolName, toolOptions, handler));
+      addTool(tools, registered(toolName, toolOptions, handler, hold));
       return this;
     },
 

@@ -1,25 +1,27 @@
 import type { Clock } from '../clock.ts';
-import { ErrandError, missingCapability, RpcError } from '../errors.ts';
+import { ErrandError, missingCapability } from '../errors.ts';
 import type { Executor } from '../executor.ts';
 import type { Logger } from 'pino';
 import { jsonCopy, type JsonValue } from '../json.ts';
 import { checkSize, type Limits } from '../limits.ts';
-import { check, issuesText } from '../schema.ts';
+import { check } from '../schema.ts';
 import type { Store } from '../store.ts';
 import type { InputResponse } from '../task/input.ts';
-import type { Task, TaskOutcome, ToolResult } from '../task/task.ts';
+import type { Task, TaskOutcome } from '../task/task.ts';
 import type { Admission } from './admission.ts';
-import { isAsking, openQuestions } from './below.ts';
+import { refusedArguments } from './arguments.ts';
 import type { Questions } from './context.ts';
-import type { TaskCommands } from './commands.ts';
 import { contained } from './containment.ts';
-import type { CallAnswer, Caller, Engine, ToolCall } from './engine.ts';
+import type { CallAnswer, Caller, Engine, OnTask, ToolCall } from './engine.ts';
+import type { Handoff } from './handoff.ts';
+import { plain, type Holding } from './holding.ts';
 import { newTask } from './new-task.ts';
 import { createPlainContext } from './plain-context.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
 import type { RequestStates } from './request-state.ts';
 import { toOutcome, toResult } from './results.ts';
 import { playRound } from './rounds.ts';
+import { onAbort } from './waiting.ts';
 
 /** The capability that a client must declare where a tool can only answer with a task. */
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
@@ -29,7 +31,8 @@ export interface CallingParts {
   readonly executor: Executor;
   readonly tools: Registry;
   readonly states: RequestStates;
-  readonly commands: TaskCommands;
+  readonly holding: Holding;
+  readonly handoff: Handoff;
   readonly admission: Admission;
   readonly limits: Limits;
   readonly clock: Clock;
@@ -44,16 +47,20 @@ export function createCalling({
   executor,
   tools,
   states,
-  commands,
+  holding,
+  handoff,
   admission,
   limits,
   clock,
   log,
 }: CallingParts): Engine['call'] {
-  return async function answerCall(call, caller) {
+  return async function answerCall(call, caller, onTask) {
     const tool = tools.get(call.tool);
-    if (tool === undefined) throw new ErrandError('unknownTool', `Unknown tool: ${call.tool}`);
-    if (tool.withoutTasks === 'refuse' && !call.takesTasks) {
+    if (tool === undefined) {
+      if (handoff.has(call.tool)) return { kind: 'result', result: await handoff.call(call, caller, onTask) };
+      throw new ErrandError('unknownTool', `Unknown tool: ${call.tool}`);
+    }
+    if (tool.hold.withoutTasks === 'refuse' && !call.takesTasks) {
       throw missingCapability(
         TASKS,
         `tool "${tool.name}" answers with a task only; declare the extension io.modelcontextprotocol/tasks`,
@@ -62,14 +69,14 @@ export function createCalling({
     checkSize(call.arguments, limits.argumentBytes, `the arguments of tool "${tool.name}"`);
     const carried =
       call.requestState === undefined ? undefined : states.open(caller.principal, call, call.requestState);
-    if (carried?.kind === 'task') return goOn(call, caller, carried.taskId);
+    if (carried?.kind === 'task') return holding.goOn(tool.hold, call, caller, carried.taskId, onTask);
     const args = tool.inputSchema ? await check(tool.inputSchema, call.arguments) : { value: call.arguments };
-    if ('issues' in args) return { kind: 'result', result: refusedArguments(tool, issuesText(args.issues)) };
+    if ('issues' in args) return { kind: 'result', result: refusedArguments(tool.name, args.issues) };
     // The first answer to a question is the one that counts, also from one round to the next.
     const answers = { ...call.inputResponses, ...carried?.answers };
     return tool.task === 'never'
       ? callPlain(tool, call, caller, args.value, answers)
-      : prepared(tool, call, caller, args.value, answers);
+      : prepared(tool, call, caller, args.value, answers, onTask);
   };
 
   /** A tool without tasks: its handler asks by being called again. */
@@ -98,8 +105,9 @@ export function createCalling({
     caller: Caller,
     args: unknown,
     answers: Answers,
+    onTask: OnTask | undefined,
   ): Promise<CallAnswer> {
-    if (tool.prepare === undefined) return begin(tool, call, caller, undefined);
+    if (tool.prepare === undefined) return begin(tool, call, caller, undefined, onTask);
     const prepare = tool.prepare;
     const work = async (ask: Questions): Promise<{ readonly prepared: JsonValue } | TaskOutcome> => ({
       prepared: jsonCopy(await prepare(args, ask), `what prepare of tool "${tool.name}" returned`),
@@ -108,7 +116,7 @@ export function createCalling({
       contained(() => work(ask)).catch(toOutcome),
     );
     if (round.kind === 'input') return askAgain(call, caller, answers, round.requests);
-    return 'prepared' in round.value ? begin(tool, call, caller, round.value.prepared) : plain(round.value);
+    return 'prepared' in round.value ? begin(tool, call, caller, round.value.prepared, onTask) : plain(round.value);
   }
 
   function askAgain(
@@ -125,20 +133,27 @@ export function createCalling({
     call: ToolCall,
     caller: Caller,
     prepared: JsonValue | undefined,
+    onTask: OnTask | undefined,
   ): Promise<CallAnswer> {
     const answered = await admission.admit(caller.principal);
     let made = false;
     try {
-      const answer = await answerAs(tool, call, caller, newTask(store, tool, call, caller, prepared));
-      made = answer.kind !== 'result';
+      const answer = await answerAs(tool, call, caller, newTask(store, tool, call, caller, prepared), onTask);
+      made = answer.kind !== 'result' || answer.task !== undefined;
       return answer;
     } finally {
       answered(made);
     }
   }
 
-  function answerAs(tool: RegisteredTool, call: ToolCall, caller: Caller, task: Task): Promise<CallAnswer> {
-    if (!call.takesTasks) return hold(call, caller, task);
+  function answerAs(
+    tool: RegisteredTool,
+    call: ToolCall,
+    caller: Caller,
+    task: Task,
+    onTask: OnTask | undefined,
+  ): Promise<CallAnswer> {
+    if (!call.takesTasks) return holding.begin(tool.hold, call, caller, task, onTask);
     return tool.task === 'always' ? createTask(tool, task) : attempt(tool, caller, task);
   }
 
@@ -167,57 +182,4 @@ export function createCalling({
       stop();
     }
   }
-
-  /** For a client that takes no tasks: the call is held until it is done, or until a question needs an answer. */
-  async function hold(call: ToolCall, caller: Caller, task: Task): Promise<CallAnswer> {
-    const attempt = executor.attempt(task, { sleepPersists: false });
-    const stop = onAbort(caller.signal, attempt.abandon);
-    try {
-      const came = await attempt.outcome;
-      if (came.kind === 'ended') return plain(came.outcome);
-      return await onceItAsksOrEnds(call, caller, came.task.id).catch(async (error: unknown) => {
-        // The client went away before it was given a way back: nobody will ever ask for this task.
-        if (caller.signal.aborted) await commands.cancel(caller.principal, came.task.id);
-        throw error;
-      });
-    } finally {
-      stop();
-    }
-  }
-
-  /** A held call is made again, with answers to the questions of its task. */
-  async function goOn(call: ToolCall, caller: Caller, taskId: string): Promise<CallAnswer> {
-    if (call.inputResponses !== undefined) await commands.answer(caller.principal, taskId, call.inputResponses);
-    return onceItAsksOrEnds(call, caller, taskId);
-  }
-
-  async function onceItAsksOrEnds(call: ToolCall, caller: Caller, taskId: string): Promise<CallAnswer> {
-    const task = await commands.untilItAsksOrEnds(caller.principal, taskId, caller.signal);
-    if (isAsking(task)) {
-      return {
-        kind: 'input',
-        requests: openQuestions(task),
-        requestState: states.seal(caller.principal, call, { kind: 'task', taskId }),
-      };
-    }
-    if (task.outcome === undefined) throw new RpcError(-32603, 'the call was cancelled');
-    return plain(task.outcome);
-  }
-}
-
-function plain(outcome: TaskOutcome): CallAnswer {
-  if (outcome.kind === 'result') return { kind: 'result', result: outcome.result };
-  const { code, message, data } = outcome.error;
-  throw new RpcError(code, message, data, code === -32021 ? 400 : 200);
-}
-
-/** Arguments that do not fit are told to the model, which can mend them (SEP-1303); nothing was begun. */
-function refusedArguments(tool: RegisteredTool, issues: string): ToolResult {
-  return { content: [{ type: 'text', text: `Invalid arguments for tool "${tool.name}": ${issues}` }], isError: true };
-}
-
-function onAbort(signal: AbortSignal, action: () => void): () => void {
-  if (signal.aborted) action();
-  signal.addEventListener('abort', action, { once: true });
-  return () => signal.removeEventListener('abort', action);
 }

@@ -9,6 +9,11 @@ export function requireCapability(capabilities: InputCapabilities, request: Inpu
   throw missingCapability(required, `the client did not declare that it can answer ${request.method} of this kind`);
 }
 
+/** Whether the client declared that it can answer a question of this kind. */
+export function mayAsk(capabilities: InputCapabilities, request: InputRequest): boolean {
+  return missing(capabilities, request) === undefined;
+}
+
 /** The client capability that a question needs and that is not there; `undefined` where it may be asked. */
 function missing({ elicitation, sampling, roots }: InputCapabilities, request: InputRequest): JsonObject | undefined {
   switch (kindOf(request)) {
@@ -24,4 +29,12 @@ function missing({ elicitation, sampling, roots }: InputCapabilities, request: I
     case 'roots':
       return roots ? undefined : { roots: {} };
   }
+}
+
+/**
+ * What a task may ask that a client takes no tasks for, but whose call may be handed off: also what only a person can
+ * answer, since the model behind the client can put it to one.
+ */
+export function askedInWords(capabilities: InputCapabilities): InputCapabilities {
+  return { ...capabilities, elicitation: { form: true, url: true } };
 }

@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { InputCapabilities, InputRequest, InputResponse } from '../task/input.ts';
 import type { Principal } from '../task/principal.ts';
 import type { Task, ToolResult } from '../task/task.ts';
+import type { TraceContext } from '../traceparent.ts';
 
 /** Who calls. */
 export interface Caller {
@@ -10,6 +11,9 @@ export interface Caller {
   readonly scopes?: readonly string[];
   /** Aborted when the client went away; that ends a call, and never a task. */
   readonly signal: AbortSignal;
+  /** The request as it came, and the headers of what carried it, for whoever traces requests. */
+  readonly message?: unknown;
+  readonly header?: (name: string) => string | undefined;
 }
 
 /** A call of a tool, as any dialect decodes it. */
@@ -24,11 +28,14 @@ export interface ToolCall {
   readonly inputResponses?: Readonly<Record<string, InputResponse>>;
   /** What the client echoed from an earlier `input` answer to this call. */
   readonly requestState?: string;
+  /** The trace that the call is part of, where its sender says so. */
+  readonly trace?: TraceContext;
 }
 
 /** How a call is answered. */
 export type CallAnswer =
-  | { readonly kind: 'result'; readonly result: ToolResult }
+  /** With a `task` the work goes on as that, and the result says so in words. */
+  | { readonly kind: 'result'; readonly result: ToolResult; readonly task?: Task }
   | { readonly kind: 'task'; readonly task: Task }
   /** The call must be made again, with answers to these questions and with the state. */
   | {
@@ -58,12 +65,16 @@ export interface SeenTask extends Task {
   readonly below?: readonly Task[];
 }
 
+/** Hears of later and later states of a task. */
+export type OnTask = (task: Task) => void;
+
 /** The commands on tasks. Knows no wire. Every method may reject with an `RpcError`. */
 export interface Engine {
-  /** The tools, in the order in which they were registered. */
-  tools(): readonly ListedTool[];
+  /** The tools as a client lists them that takes tasks, or does not, in the order in which they were registered. */
+  tools(takesTasks: boolean): readonly ListedTool[];
   hasTool(name: string): boolean;
-  call(call: ToolCall, caller: Caller): Promise<CallAnswer>;
+  /** `onTask` hears how the work of a call goes on that is held; it must not throw. */
+  call(call: ToolCall, caller: Caller, onTask?: OnTask): Promise<CallAnswer>;
   /** A task of this principal. Rejects with `taskNotFound` for unknown and foreign ids alike. */
   read(principal: Principal, taskId: string): Promise<SeenTask>;
   /**

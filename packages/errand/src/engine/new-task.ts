@@ -4,7 +4,9 @@ import type { Store } from '../store.ts';
 import { principalKey } from '../task/principal.ts';
 import type { Task } from '../task/task.ts';
 import { created } from '../task/transitions.ts';
+import { askedInWords } from './capabilities.ts';
 import type { Caller, ToolCall } from './engine.ts';
+import { handsOff } from './hold.ts';
 import type { RegisteredTool } from './registry.ts';
 
 /** The task that a call may become. */
@@ -24,8 +26,9 @@ export function newTask(
       arguments: call.arguments,
       ...(prepared === undefined ? {} : { prepared }),
       seed: randomUUID(),
-      capabilities: call.capabilities,
+      capabilities: call.takesTasks || !handsOff(tool.hold) ? call.capabilities : askedInWords(call.capabilities),
       ...(caller.scopes && { scopes: caller.scopes }),
+      ...(call.trace && { traceparent: call.trace.traceparent }),
       deadlineMs: tool.deadlineMs,
       retentionMs: tool.retentionMs,
       pollIntervalMs: tool.pollIntervalMs,

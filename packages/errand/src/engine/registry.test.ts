@@ -11,7 +11,7 @@ describe('a tool', () => {
   it('has the defaults that its options say', () => {
     expect(registered('t', {}, handler)).toMatchObject({
       task: 'auto',
-      withoutTasks: 'wait',
+      hold: { withoutTasks: 'wait', holdMs: 45_000 },
       patienceMs: 800,
       deadlineMs: 86_400_000,
       retentionMs: 86_400_000,
@@ -72,13 +72,16 @@ describe('a tool', () => {
 
   it.each<[string, Parameters<typeof registered>[1], RegExp]>([
     ['choices', { task: 'sometimes' as 'auto' }, /task is "sometimes"; it must be always, auto, never/],
-    ['choices', { withoutTasks: 'handoff' as 'wait' }, /withoutTasks is "handoff"/],
+    ['choices', { withoutTasks: 'drop' as 'wait' }, /withoutTasks is "drop"; it must be wait, handoff, refuse/],
     ['durations', { deadline: 'soon' as '1s' }, /deadline: "soon" is no length of time/],
+    ['durations', { holdFor: 'long' as '1s' }, /holdFor: "long" is no length of time/],
+    ['contradictions', { withoutTasks: 'handoff', holdFor: '1s' }, /holdFor contradicts withoutTasks: 'handoff'/],
     ['durations', { patience: -1 }, /patience: -1 is no length of time/],
     ['concurrency', { concurrency: 0 }, /concurrency is a whole number of 1 or more/],
     ['concurrency', { concurrency: 1.5 }, /concurrency is a whole number of 1 or more/],
     ['tools without tasks', { task: 'never', prepare: () => null }, /prepare is for tools with tasks/],
     ['tools without tasks', { task: 'never', withoutTasks: 'refuse' }, /contradicts withoutTasks/],
+    ['tools without tasks', { task: 'never', holdFor: '1s' }, /task: 'never' contradicts/],
     ['tools without tasks', { task: 'never', concurrency: 1 }, /concurrency limits runs of tasks/],
     ['versions', { previous: [{ version: '1', handler: short }] }, /version "1" is there twice/],
     ['schemas', { inputSchema: z.string() }, /inputSchema: arguments are an object, but this describes "string"/],

@@ -4,16 +4,21 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import { describeSchema } from '../schema.ts';
 import type { Questions } from './context.ts';
 import type { ListedTool } from './engine.ts';
+import { HANDOFF_TOOLS } from './handoff/names.ts';
+import { orHandle } from './handoff/listing.ts';
+import { DEFAULT_HOLD, handsOff, holdOf, NOT_HELD, type Hold } from './hold.ts';
 import type { Handler, ToolOptions } from './tool.ts';
 
 /** A tool as it was registered: checked, with its defaults filled in. Durations in ms. */
 export interface RegisteredTool {
   readonly name: string;
   readonly listed: ListedTool;
+  /** As clients list it that take no tasks: a result may be the handle of a task. */
+  readonly listedWithoutTasks: ListedTool;
   readonly inputSchema: StandardSchemaV1 | undefined;
   readonly outputSchema: StandardSchemaV1 | undefined;
   readonly task: 'always' | 'auto' | 'never';
-  readonly withoutTasks: 'wait' | 'refuse';
+  readonly hold: Hold;
   readonly patienceMs: number;
   readonly deadlineMs: number;
   readonly retentionMs: number;
@@ -38,35 +43,38 @@ export type Registry = Map<string, RegisteredTool>;
 
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
-/** Checks the options of a tool and fills in what they leave open. Throws a `TypeError` that names the tool. */
+/** Checks the options of a tool and fills in what they leave open, `server` what is said for all. Throws a `TypeError` that names the tool. */
 export function registered(
   name: string,
   options: ToolOptions<StandardSchemaV1 | undefined>,
   handler: Handler<never>,
+  server: Hold = DEFAULT_HOLD,
 ): RegisteredTool {
   const what = `tool "${name}"`;
   if (!NAME.test(name)) throw new TypeError(`${what}: a name has 1 to 128 letters, digits, "_", "-" or "."`);
   if (typeof handler !== 'function') throw new TypeError(`${what}: the third argument is its handler`);
-  const { task = 'auto', withoutTasks = 'wait', annotations, version = '1', prepare, concurrency } = options;
+  const { task = 'auto', annotations, version = '1', prepare, concurrency } = options;
   choose(what, 'task', task, ['always', 'auto', 'never']);
-  choose(what, 'withoutTasks', withoutTasks, ['wait', 'refuse']);
   if (task === 'never' && prepare)
     throw new TypeError(`${what}: prepare is for tools with tasks; a task: 'never' handler may ask by itself`);
-  if (task === 'never' && withoutTasks === 'refuse')
-    throw new TypeError(`${what}: task: 'never' contradicts withoutTasks: 'refuse'`);
+  if (task === 'never' && (options.withoutTasks ?? options.holdFor) !== undefined)
+    throw new TypeError(`${what}: task: 'never' contradicts withoutTasks and holdFor: it answers everybody alike`);
   if (concurrency !== undefined && !(Number.isInteger(concurrency) && concurrency > 0)) {
     throw new TypeError(`${what}: concurrency is a whole number of 1 or more`);
   }
   if (task === 'never' && concurrency !== undefined)
     throw new TypeError(`${what}: concurrency limits runs of tasks; a task: 'never' tool has none`);
+  const hold = task === 'never' ? NOT_HELD : holdOf(what, options, server);
+  const own = listed(name, what, options);
   const harmless = annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
   return {
     name,
-    listed: listed(name, what, options),
+    listed: own,
+    listedWithoutTasks: handsOff(hold) ? orHandle(own) : own,
     inputSchema: options.inputSchema,
     outputSchema: options.outputSchema,
     task,
-    withoutTasks,
+    hold,
     patienceMs: toMs(options.patience ?? '800ms', `${what}: patience`),
     deadlineMs: toMs(options.deadline ?? '24h', `${what}: deadline`),
     retentionMs: toMs(options.retention ?? '24h', `${what}: retention`),
@@ -77,6 +85,23 @@ export function registered(
     prepare,
     versions: versionsOf(what, version, handler, options),
   };
+}
+
+/**
+ * Adds a tool. Throws where its name is taken, also by the tools for calls that were handed off: those are there as
+ * soon as one tool may hand off.
+ */
+export function addTool(tools: Registry, tool: RegisteredTool): void {
+  const what = `tool "${tool.name}"`;
+  if (tools.has(tool.name)) throw new Error(`${what} is there already`);
+  const handing = [tool, ...tools.values()].find(({ hold }) => handsOff(hold));
+  const taken = [tool.name, ...tools.keys()].find((name) => HANDOFF_TOOLS.has(name));
+  if (handing !== undefined && taken !== undefined) {
+    throw new Error(
+      `${what}: calls of tool "${handing.name}" may be handed off, and clients follow those by a tool "${taken}" of ours; choose another name for yours, or hand off no calls (holdFor: Infinity, or withoutTasks: 'refuse')`,
+    );
+  }
+  tools.set(tool.name, tool);
 }
 
 function choose(what: string, option: string, value: string, choices: readonly string[]): void {

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Duration } from '../duration.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { Questions, TaskContext } from './context.ts';
+import type { WithoutTasks } from './hold.ts';
 
 /**
  * What a handler may return: a text, or a tool result as MCP knows it. That it is JSON, and that
@@ -29,7 +30,8 @@ export interface PreviousVersion {
   readonly handler: Handler<any>;
 }
 
-export interface ToolOptions<S extends StandardSchemaV1 | undefined = undefined> {
+/** Where `withoutTasks` and `holdFor` are not given, those of the server hold. */
+export interface ToolOptions<S extends StandardSchemaV1 | undefined = undefined> extends WithoutTasks {
   readonly title?: string;
   readonly description?: string;
   /** Any Standard Schema that can describe itself as JSON Schema (zod 4, ArkType, Valibot's `toStandardJsonSchema`), or `jsonSchema(...)`. */
@@ -46,8 +48,6 @@ export interface ToolOptions<S extends StandardSchemaV1 | undefined = undefined>
   readonly task?: 'always' | 'auto' | 'never';
   /** Default 800 ms. */
   readonly patience?: Duration;
-  /** For clients that take no tasks: hold the call until it is done (the default), or refuse it with -32021. */
-  readonly withoutTasks?: 'wait' | 'refuse';
   /** When the work must have ended, counted from creation, waits included. Default 24 h. */
   readonly deadline?: Duration;
   /** How long a finished task stays readable. Default 24 h. */

@@ -8,6 +8,8 @@ import { asMessage, errorResponse, isRequest, readableId } from '../jsonrpc.ts';
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '../jsonrpc.ts';
 import type { Backend } from './backend.ts';
 import type { Inbound, Reply } from './exchange.ts';
+import { answerHeld, type Answer } from './held.ts';
+import { heldProgress } from './held/progress.ts';
 import { createSubscriptions } from './subscriptions.ts';
 
 export interface FrontOptions {
@@ -45,7 +47,7 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
 
   async function run(command: Command, request: JsonRpcRequest, inbound: Inbound): Promise<Reply> {
     const { principal } = inbound;
-    const complete = (result: JsonObject): Reply => ({
+    const complete = (result: JsonObject): Answer => ({
       kind: 'response',
       status: 200,
       body: { jsonrpc: '2.0', id: request.id, result },
@@ -56,6 +58,7 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
       case 'call':
         if (!engine.hasTool(command.call.tool))
           return backend ? pass(backend, inbound) : unknownTool(command.call.tool);
+        if (!command.call.takesTasks) return hold(command, inbound, complete);
         return complete(dialect.called(await engine.call(command.call, inbound)));
       case 'answer':
         return complete(dialect.answered(await engine.answer(principal, command.taskId, command.responses)));
@@ -73,7 +76,7 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
         // Ours are all on the first page; every later one is the backend's.
         return complete(
           dialect.listed(
-            command.cursor === undefined ? engine.tools() : [],
+            command.cursor === undefined ? engine.tools(command.takesTasks) : [],
             await ask(inbound, command.cursor !== undefined),
           ),
         );
@@ -82,6 +85,22 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
       case 'foreign':
         return pass(backend!, inbound);
     }
+  }
+
+  /** A client that takes no tasks waits for the result of its call itself, and that may take long. */
+  function hold(
+    { call, progressToken }: Extract<Command, { kind: 'call' }>,
+    inbound: Inbound,
+    complete: (result: JsonObject) => Answer,
+  ): Promise<Reply> {
+    const progress = progressToken === undefined ? undefined : heldProgress(progressToken, dialect.progress);
+    return answerHeld(inbound, progress, async (onTask) => {
+      try {
+        return complete(dialect.called(await engine.call(call, inbound, onTask)));
+      } catch (thrown) {
+        return refuse(thrown, inbound);
+      }
+    });
   }
 
   /** What the backend answers to the same request, to be merged. One that has no such list has nothing to add. */
@@ -101,7 +120,7 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
     return reply.kind === 'stream' ? { kind: 'stream', messages: namedAll(reply.messages, dialect) } : reply;
   }
 
-  function refuse(thrown: unknown, inbound: Inbound): Reply {
+  function refuse(thrown: unknown, inbound: Inbound): Answer {
     if (!(thrown instanceof RpcError)) {
       // Whoever took the request back made the rest of it fail, and waits for no answer.
       if (inbound.signal.aborted) return ACCEPTED;
@@ -116,7 +135,7 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
   return Object.assign(exchange, { drain: () => subscriptions.drain() });
 }
 
-const ACCEPTED: Reply = { kind: 'accepted' };
+const ACCEPTED: Answer = { kind: 'accepted' };
 
 function unknownTool(name: string): never {
   throw new ErrandError('unknownTool', `Unknown tool: ${name}`);

@@ -122,17 +122,17 @@ export const LIFE_MUTANTS = [
       },
       {
         file: FRONT,
-        find: 'return complete(dialect.called(await engine.call({ ...command.call, principal, signal: inbound.signal })));',
+        find: 'return complete(dialect.called(await engine.call(command.call, inbound)));',
         replace: `{
-          const answer = await engine.call({ ...command.call, principal, signal: inbound.signal });
+          const answer = await engine.call(command.call, inbound);
           if (answer.kind === 'task') made.set(request.id, answer.task.id);
           return complete(dialect.called(answer));
         }`,
       },
       {
         file: FRONT,
-        find: `const ACCEPTED: Reply = { kind: 'accepted' };`,
-        replace: `const ACCEPTED: Reply = { kind: 'accepted' };\nconst made = new Map<unknown, string>();`,
+        find: `const ACCEPTED: Answer = { kind: 'accepted' };`,
+        replace: `const ACCEPTED: Answer = { kind: 'accepted' };\nconst made = new Map<unknown, string>();`,
       },
     ],
   },
@@ -141,8 +141,8 @@ export const LIFE_MUTANTS = [
     19,
     [WIRE_GAPS],
     CALLING,
-    'if (!call.takesTasks) return hold(call, task);',
-    `if (!call.takesTasks && tool.task !== 'always') return hold(call, task);`,
+    'if (!call.takesTasks) return holding',
+    `if (!call.takesTasks && tool.task !== 'always') return holding`,
   ),
   mutant(
     'answered-before-it-is-written',

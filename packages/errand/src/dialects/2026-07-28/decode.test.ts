@@ -73,13 +73,15 @@ describe('the envelope', () => {
   it('with a progress token that is no text or integer is malformed', () => {
     expect(() => decode('tools/list', {}, { meta: { progressToken: 1.5 } })).toThrow(ENVELOPE);
     expect(() => decode('tools/list', {}, { meta: { progressToken: {} } })).toThrow(ENVELOPE);
-    expect(decode('tools/list', {}, { meta: { progressToken: 'p', traceparent: '00-…' } })).toEqual({ kind: 'list' });
+    expect(decode('tools/list', {}, { meta: { progressToken: 'p', traceparent: '00-…' } })).toMatchObject({
+      kind: 'list',
+    });
   });
 
   it('need not say who the client is', () => {
     const request = frame(1, 'tools/list', {}, {});
     const { [`${PREFIX}clientInfo`]: _, ...meta } = request.params!._meta as JsonObject;
-    expect(decodeFrame({ ...request, params: { _meta: meta } })).toEqual({ kind: 'list' });
+    expect(decodeFrame({ ...request, params: { _meta: meta } })).toMatchObject({ kind: 'list' });
   });
 
   it('of another revision is -32022, which names ours (N-2)', () => {
@@ -271,6 +273,16 @@ describe('tools/call', () => {
     expect(call({ task: { ttl: 60_000 } })).toEqual(call({}));
   });
 
+  it('has its progress told where its sender takes no tasks, and under the very token (CASES 25)', () => {
+    for (const progressToken of ['p', 0, '7', 7]) {
+      const command = (capabilities: JsonObject) =>
+        decode('tools/call', { name: 'work' }, { capabilities, meta: { progressToken } });
+      expect(command({})).toMatchObject({ kind: 'call', progressToken });
+      expect(command({ extensions: { [`${PREFIX}tasks`]: {} } })).not.toHaveProperty('progressToken');
+    }
+    expect(decode('tools/call', { name: 'work' }, { capabilities: {} })).not.toHaveProperty('progressToken');
+  });
+
   it('takes tasks only where this request says so (E-2)', () => {
     expect(call({}, { extensions: { [`${PREFIX}tasks`]: {} } })).toMatchObject({ takesTasks: true });
     expect(call({}, { tasks: {} })).toMatchObject({ takesTasks: false });
@@ -328,9 +340,15 @@ describe('subscriptions/listen', () => {
 });
 
 describe('tools/list', () => {
+  it('is for clients that take tasks, or for those that do not (E-2)', () => {
+    const extensions = { [`${PREFIX}tasks`]: {} };
+    expect(decode('tools/list', {}, { capabilities: { extensions } })).toEqual({ kind: 'list', takesTasks: true });
+    expect(decode('tools/list', {}, { capabilities: {} })).toEqual({ kind: 'list', takesTasks: false });
+  });
+
   it('has one page of ours, so that a cursor is the backend’s', () => {
     expect(() => decode('tools/list', { cursor: 'x' })).toThrow(PARAMS);
     expect(() => decode('tools/list', { cursor: 7 }, { decode: backed })).toThrow(PARAMS);
-    expect(decode('tools/list', { cursor: 'x' }, { decode: backed })).toEqual({ kind: 'list', cursor: 'x' });
+    expect(decode('tools/list', { cursor: 'x' }, { decode: backed })).toMatchObject({ kind: 'list', cursor: 'x' });
   });
 });

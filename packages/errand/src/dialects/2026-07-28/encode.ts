@@ -48,6 +48,16 @@ export function createEncode({ info, engine }: Served): Encode {
       });
     },
     called: (answer) => signed(callResult(answer)),
+    progress: (progressToken, { progress, total, message }) => ({
+      jsonrpc: '2.0',
+      method: 'notifications/progress',
+      params: {
+        progressToken,
+        progress,
+        ...(total !== undefined && { total }),
+        ...(message !== undefined && { message }),
+      },
+    }),
     read: (task) => ({ resultType: 'complete', ...detailedTask(task), _meta: stamp }),
     // Acknowledgements say nothing of the task (E-8, E-9).
     answered: () => acknowledged,

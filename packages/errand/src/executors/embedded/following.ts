@@ -22,6 +22,7 @@ export function follow(store: Store, watch: Watch, task: Task): Following {
     resolve = yes;
     reject = no;
   });
+  const listeners = new Set<(task: Task) => void>();
   let latest = task;
   let isOver = false;
 
@@ -34,6 +35,7 @@ export function follow(store: Store, watch: Watch, task: Task): Following {
   const unwatch = watch(task.id, (seen) => {
     latest = seen;
     if (isOver) return;
+    for (const listener of listeners) listener(seen);
     const { outcome, held, status, subtasks } = seen;
     if (outcome !== undefined) end(() => resolve({ kind: 'ended', outcome }));
     else if (isTerminal(seen)) end(() => reject(new ErrandError('internal', 'the call was cancelled')));
@@ -57,6 +59,10 @@ export function follow(store: Store, watch: Watch, task: Task): Following {
   return {
     outcome,
     takeBack,
+    watch(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     persist() {
       if (!isOver) end(() => void written.then(() => resolve({ kind: 'task', task: latest }), reject));
     },
