@@ -4,6 +4,7 @@ import { systemClock, type Clock } from './clock.ts';
 import { createAdmission } from './engine/admission.ts';
 import { createCalling } from './engine/calling.ts';
 import { createTaskCommands } from './engine/commands.ts';
+import { releasing } from './engine/control.ts';
 import type { Engine } from './engine/engine.ts';
 import { createHandoff } from './engine/handoff.ts';
 import { DEFAULT_HOLD, holdOf, type WithoutTasks } from './engine/hold.ts';
@@ -29,7 +30,6 @@ import { serveStdio, type StdioOptions, type StdioServing } from './serve/stdio.
 import type { Store } from './store.ts';
 import { memory } from './stores/memory.ts';
 import type { Principal } from './task/principal.ts';
-import { release } from './task/transitions.ts';
 
 /** How long running steps are waited for when the server closes, in ms. */
 const GRACE_MS = 10_000;
@@ -242,9 +242,9 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
       await start();
       let released = false;
       await store.change(taskId, (current) => {
-        const next = release(current, store.now());
-        released = next !== current;
-        return released ? { task: next } : undefined;
+        const change = releasing(current, store.now());
+        released = change !== undefined;
+        return change;
       });
       return released;
     },

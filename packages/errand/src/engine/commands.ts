@@ -4,9 +4,10 @@ import type { Change, Store } from '../store.ts';
 import type { InputResponse } from '../task/input.ts';
 import { principalKey, type Principal } from '../task/principal.ts';
 import { isTerminal, type Task } from '../task/task.ts';
-import { answer, isOpen } from '../task/transitions.ts';
+import { isOpen } from '../task/transitions.ts';
 import { checkAnswer } from './answers.ts';
 import { answersBelow, isAsking } from './below.ts';
+import { answering } from './control.ts';
 import { cancelling } from './ending.ts';
 import type { Engine, SeenTask } from './engine.ts';
 import type { Sight } from './sight.ts';
@@ -100,11 +101,4 @@ function checked(
   return Object.fromEntries(
     open.map(([key, response]) => [key, checkAnswer(key, task.inputs[key]!.request, response, limits)]),
   );
-}
-
-/** Takes answers to open keys; those that were answered meanwhile are ignored (E-8). */
-function answering(task: Task, answers: Readonly<Record<string, InputResponse>>, now: number): Change | undefined {
-  const keys = Object.keys(answers).filter((key) => isOpen(task, key));
-  const next = answer(task, answers, now);
-  return next === task ? undefined : { task: next, events: [{ kind: 'answered', keys }] };
 }
