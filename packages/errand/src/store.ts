@@ -10,7 +10,7 @@ export interface Change {
   readonly events?: readonly LoggedEvent[];
   /** Subtasks that the handler made. They are new: a second one under an id is refused, and the change with it. */
   readonly subtasks?: readonly Task[];
-  /** Another live task that becomes due now, if it is not: its `wakeAt` is moved to the present, and its version raised. */
+  /** Another live task that becomes due now, if it is not, and one version older in any case. A held one stays as it is. */
   readonly wakes?: string;
 }
 

@@ -48,6 +48,7 @@ export class Bench implements JournalHost {
   readonly journal: Journal;
   readonly effects: string[] = [];
   readonly mismatch = vi.fn();
+  readonly note = vi.fn();
   readonly caughtUp = vi.fn();
   readonly quiet = vi.fn();
   readonly #next: () => number;

@@ -4,6 +4,7 @@ import type { Duration } from '../duration.ts';
 import type { Jsonified, JsonObject, JsonValue } from '../json.ts';
 import type { InputKind } from '../task/input.ts';
 import type { Principal } from '../task/principal.ts';
+import type { ToolResult } from '../task/task.ts';
 
 /** How a failed step is tried again. */
 export interface RetryPolicy {
@@ -109,6 +110,32 @@ export interface Questions {
   roots(key: string, options?: InputOptions): Promise<readonly Root[]>;
 }
 
+export interface SubtaskOptions {
+  /** Keys of subtasks that must have ended before this one begins; they may be begun later. */
+  readonly after?: string | readonly string[];
+  /**
+   * What a failure of the subtask does, be it an error, a result with `isError`, or a cancel. `fail`, the
+   * default: awaiting it throws `SubtaskError`, and what runs after it is cancelled. `return`: it resolves with
+   * a result that has `isError`, and what runs after it runs.
+   */
+  readonly onFailure?: 'fail' | 'return';
+  /** Where the handler returns before the subtask has ended: `wait` for it, the default, or `cancel` it. */
+  readonly onParentExit?: 'wait' | 'cancel';
+  /** What the subtask may do: some of the scopes of this task, and all of them by default. */
+  readonly scope?: readonly string[];
+  /** What it counts for in the progress of this task. Default 1. */
+  readonly weight?: number;
+}
+
+/** A subtask that was begun: awaited, it gives the tool result of the subtask. */
+export interface Subtask extends PromiseLike<ToolResult> {
+  readonly key: string;
+  /** The id of its task. */
+  readonly id: string;
+  /** Ends it as cancelled, unless it has ended; awaiting it then throws `SubtaskError`. */
+  cancel(): void;
+}
+
 /**
  * What a handler is given beside its arguments.
  *
@@ -119,6 +146,8 @@ export interface TaskContext extends Questions {
   /** The id of the task: what a client polls. */
   readonly id: string;
   readonly principal: Principal;
+  /** What the work may do: the scopes of the caller's token, or fewer. `undefined` where no token limits it. */
+  readonly scopes: readonly string[] | undefined;
   /** What the tool's `prepare` returned. */
   readonly prepared: JsonValue;
   /** Aborted by cancel and by the deadline. */
@@ -130,6 +159,17 @@ export interface TaskContext extends Questions {
    * Throws `StepError` when the last attempt failed, `StepUnknown` for an interrupted `atMostOnce` step.
    */
   step<T>(name: string, fn: (step: StepContext) => T | Promise<T>, options?: StepOptions): Promise<Jsonified<T>>;
+  /**
+   * Has another tool of this server do a part of the work, as a task of its own. Its key is unique in this task.
+   * Throws a `TypeError` where the key is taken or an edge closes a cycle. The task ends after its subtasks.
+   */
+  subtask(key: string, tool: string, args?: JsonObject, options?: SubtaskOptions): Subtask;
+  /** Shows how far the work is. Neither number ever falls; writes are spared, and the last one is never lost. */
+  progress(done: number, total?: number, message?: string): void;
+  /** Goes through `items`, and shows as progress how many are done. */
+  track<T>(items: Iterable<T> | AsyncIterable<T>, message?: (item: T, index: number) => string): AsyncIterable<T>;
+  /** What the task is told on the way (`errand.steer`), each message once, in every run the same. Ends with the task. */
+  steering(): AsyncIterable<JsonValue>;
   /** Waits, also through restarts. Longer than what is left until the deadline is an error. */
   sleep(duration: Duration): Promise<void>;
   /** The time in ms since the epoch, the same in every run. */

@@ -13,7 +13,11 @@ import { deadlinePassed } from './failures.ts';
  * task where it had ended before, and then there is nothing to change. Its parent becomes due in the
  * same commit, so that no end goes unheard.
  */
-export function ending(task: Task, next: Task, beside: Pick<Change, 'entries' | 'events'> = {}): Change | undefined {
+export function ending(
+  task: Task,
+  next: Task,
+  beside: Pick<Change, 'entries' | 'events' | 'subtasks'> = {},
+): Change | undefined {
   if (next === task) return undefined;
   return task.parent === undefined ? { ...beside, task: next } : { ...beside, task: next, wakes: task.parent.id };
 }

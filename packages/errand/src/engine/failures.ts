@@ -27,8 +27,11 @@ export class InputTimeout extends StepError {}
 /** A question was withdrawn before it was answered. */
 export class InputWithdrawn extends StepError {}
 
+/** A subtask failed or was cancelled. `data` has its `taskId`, its `status`, and its `error` or tool `result`. */
+export class SubtaskError extends StepError {}
+
 const FAMILY = new Map<string, new (failure: Failure) => StepError>(
-  Object.entries({ StepUnknown, InputTimeout, InputWithdrawn }),
+  Object.entries({ StepUnknown, InputTimeout, InputWithdrawn, SubtaskError }),
 );
 
 /** The error that a handler sees for a failure of the journal. */

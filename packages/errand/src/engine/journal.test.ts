@@ -283,6 +283,7 @@ function manual({
     limits: DEFAULT_LIMITS,
     flush: () => (held ? committed : Promise.resolve()),
     resume,
+    note: () => undefined,
     caughtUp: vi.fn(),
     quiet: vi.fn(),
     mismatch: vi.fn(),

@@ -1,8 +1,11 @@
 import { ErrandError } from '../errors.ts';
 import type { JsonValue } from '../json.ts';
 import type { Limits } from '../limits.ts';
-import type { BeginEntry, CallKind, CallOutcome, EndEntry, JournalEntry } from '../task/journal.ts';
-import { JournalMismatch, toError } from './failures.ts';
+import type { LoggedEvent } from '../task/event.ts';
+import { counting, type BeginEntry, type CallKind, type CallOutcome, type EndEntry } from '../task/journal.ts';
+import type { JournalEntry } from '../task/journal.ts';
+import { beginEvent, endEvent } from './journal-events.ts';
+import { JournalMismatch, StepError, toError } from './failures.ts';
 
 /** Something that a handler began and that has not ended. */
 export interface Call {
@@ -17,6 +20,8 @@ export interface Call {
 export interface JournalHost {
   /** How much of the journal a task may fill. */
   readonly limits: Pick<Limits, 'stepsPerTask'>;
+  /** Has the event log tell of something, with the next write. */
+  note(event: LoggedEvent): void;
   /** Writes what `take` gives; resolves once it is on disk. Rejects where the run may no longer write. */
   flush(): Promise<unknown>;
   /** The handler was given all that was recorded; it goes on from here. */
@@ -56,6 +61,7 @@ export class Journal {
   #nextSeq: number;
   #ending = 0;
   #unwritten: JournalEntry[] = [];
+  readonly #failures = new WeakMap<StepError, EndEntry>();
   #valuesUnwritten = false;
   #live: boolean;
   #pumping = false;
@@ -63,8 +69,9 @@ export class Journal {
 
   constructor(entries: readonly JournalEntry[], host: JournalHost) {
     this.#host = host;
-    this.#recorded = entries.filter((entry) => entry.type === 'begin');
-    this.#ends = entries.filter((entry) => entry.type === 'end');
+    const valid = counting(entries);
+    this.#recorded = valid.filter((entry) => entry.type === 'begin');
+    this.#ends = valid.filter((entry) => entry.type === 'end');
     this.#nextSeq = entries.length;
     this.#live = this.#ends.length === 0;
   }
@@ -100,6 +107,17 @@ export class Journal {
     this.#unwritten = [];
     this.#valuesUnwritten = false;
     return entries;
+  }
+
+  /** The end that an error was delivered for, where it came from a call of the handler. */
+  endOf(error: unknown): EndEntry | undefined {
+    return error instanceof StepError ? this.#failures.get(error) : undefined;
+  }
+
+  /** Has the run after this one take up the journal before the failure that this one ended with. */
+  retry(end: EndEntry | undefined): void {
+    const seq = this.#nextSeq++;
+    this.#unwritten.push(end === undefined ? { seq, type: 'retry' } : { seq, type: 'retry', end: end.seq });
   }
 
   /**
@@ -140,6 +158,8 @@ export class Journal {
     if (this.#closed) return;
     const end: EndEntry = { seq: this.#nextSeq++, type: 'end', begin: call.entry.seq, outcome };
     this.#unwritten.push(end);
+    const event = endEvent(call.entry, outcome);
+    if (event !== undefined) this.#host.note(event);
     this.#ending++;
     await this.#host.flush();
     this.#ending--;
@@ -220,7 +240,10 @@ export class Journal {
     const seq = this.#closed ? -1 : this.#nextSeq++;
     const begin: BeginEntry = { seq, type: 'begin', kind, name, ordinal };
     const entry = value === undefined ? begin : { ...begin, value: value() };
-    if (!this.#closed) this.#unwritten.push(entry);
+    if (this.#closed) return entry;
+    this.#unwritten.push(entry);
+    const event = beginEvent(entry);
+    if (event !== undefined) this.#host.note(event);
     return entry;
   }
 
@@ -265,8 +288,10 @@ export class Journal {
     const call = this.#open.get(end.begin);
     this.#open.delete(end.begin);
     if (call === undefined) return;
-    if ('value' in end.outcome) call.resolve(end.outcome.value);
-    else call.reject(toError(end.outcome.failure));
+    if ('value' in end.outcome) return call.resolve(end.outcome.value);
+    const error = toError(end.outcome.failure);
+    this.#failures.set(error, end);
+    call.reject(error);
   }
 }
 

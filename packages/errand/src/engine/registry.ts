@@ -7,6 +7,7 @@ import type { ListedTool } from './engine.ts';
 import { HANDOFF_TOOLS } from './handoff/names.ts';
 import { orHandle } from './handoff/listing.ts';
 import { DEFAULT_HOLD, handsOff, holdOf, NOT_HELD, type Hold } from './hold.ts';
+import { toRetry, type Retry } from './retry.ts';
 import type { Handler, ToolOptions } from './tool.ts';
 
 /** A tool as it was registered: checked, with its defaults filled in. Durations in ms. */
@@ -25,6 +26,7 @@ export interface RegisteredTool {
   readonly pollIntervalMs: number;
   readonly concurrency: number | undefined;
   readonly replay: boolean;
+  readonly retry: Retry | undefined;
   readonly version: string;
   readonly prepare: ((args: unknown, ask: Questions) => JsonValue | Promise<JsonValue>) | undefined;
   /** The present version of the tool and the earlier ones, by name. */
@@ -67,6 +69,9 @@ export function registered(
   const hold = task === 'never' ? NOT_HELD : holdOf(what, options, server);
   const own = listed(name, what, options);
   const harmless = annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
+  const replay = options.replay ?? (handler.length >= 2 || harmless);
+  if (options.retry && (task === 'never' || !replay))
+    throw new TypeError(`${what}: retry is for handlers that are replayed; let it take task, or say replay: true`);
   return {
     name,
     listed: own,
@@ -80,7 +85,8 @@ export function registered(
     retentionMs: toMs(options.retention ?? '24h', `${what}: retention`),
     pollIntervalMs: toMs(options.pollInterval ?? '1s', `${what}: pollInterval`),
     concurrency,
-    replay: options.replay ?? (handler.length >= 2 || harmless),
+    replay,
+    retry: options.retry && toRetry(what, options.retry),
     version,
     prepare,
     versions: versionsOf(what, version, handler, options),

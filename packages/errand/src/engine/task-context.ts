@@ -1,30 +1,37 @@
 import { randomUUID } from 'node:crypto';
 import { toMs } from '../duration.ts';
 import type { Jsonified } from '../json.ts';
+import { AT_MOST_ONCE } from '../task/journal.ts';
 import { principalOf } from '../task/principal.ts';
+import type { Progress } from '../task/task.ts';
 import { askClient } from './calls/input.ts';
 import { refuseWithinEffect } from './calls/effect.ts';
 import { sleep } from './calls/sleep.ts';
 import { runStep, toStep } from './calls/step.ts';
+import { steering } from './calls/steering.ts';
+import type { Subtasks } from './calls/subtask.ts';
+import { track } from './calls/track.ts';
 import type { StepContext, StepOptions, TaskContext } from './context.ts';
 import { createQuestions } from './questions.ts';
+import type { Call } from './journal.ts';
 import type { Run } from './run.ts';
 
 /** What the handler of a run is given. */
-export function createTaskContext(run: Run): TaskContext {
+export function createTaskContext(run: Run, subtasks: Subtasks): TaskContext {
   const { journal, task } = run;
   const mayBegin = (what: string): void => refuseWithinEffect(journal, what);
   const { can, elicit, sample, roots } = createQuestions(task.capabilities, (question) => {
     mayBegin(`the question "${question.key}"`);
     return askClient(run, question);
   });
-  return {
+  const context: TaskContext = {
     can,
     elicit,
     sample,
     roots,
     id: task.id,
     principal: principalOf(task.principal),
+    scopes: task.scopes,
     prepared: task.prepared === undefined ? null : structuredClone(task.prepared),
     get signal() {
       return run.signal;
@@ -35,8 +42,20 @@ export function createTaskContext(run: Run): TaskContext {
     async step<T>(name: string, fn: (step: StepContext) => T | Promise<T>, options: StepOptions = {}) {
       const step = toStep(name, fn, options);
       mayBegin(`step "${name}"`);
-      return (await journal.begin('step', name, (call) => void runStep(run, call, step)).promise) as Jsonified<T>;
+      const start = (call: Call): void => void runStep(run, call, step);
+      // A retry of the whole run must know which steps it may run again.
+      const mark = step.atMostOnce ? () => AT_MOST_ONCE : undefined;
+      return (await journal.begin('step', name, start, mark).promise) as Jsonified<T>;
     },
+    subtask(key, tool, args = {}, options = {}) {
+      mayBegin(`subtask "${key}"`);
+      return subtasks.begin(key, tool, args, options);
+    },
+    progress(done, total, message) {
+      run.show({ progress: toProgress(done, total), ...(message !== undefined && { message: toText(message) }) });
+    },
+    track: (items, message) => track(items, (done, total, text) => context.progress(done, total, text), message),
+    steering: () => steering(run, () => mayBegin('steering')),
     async sleep(duration) {
       const ms = toMs(duration, 'sleep');
       mayBegin('sleep');
@@ -51,8 +70,21 @@ export function createTaskContext(run: Run): TaskContext {
       return journal.value('uuid', 'uuid', () => randomUUID()) as string;
     },
     status(message) {
-      if (typeof message !== 'string') throw new TypeError('status: the message is a text');
-      run.describe(message);
+      run.show({ message: toText(message) });
     },
   };
+  return context;
+}
+
+function toProgress(done: number, total: number | undefined): Progress {
+  if (!Number.isFinite(done) || done < 0) throw new TypeError(`progress: done is ${done}; it is a number of 0 or more`);
+  if (total === undefined) return { done };
+  if (!Number.isFinite(total) || total < done)
+    throw new TypeError(`progress: total is ${total}; it is a number that is not below done, ${done} (P-4)`);
+  return { done, total };
+}
+
+function toText(message: string): string {
+  if (typeof message !== 'string') throw new TypeError('status: the message is a text');
+  return message;
 }

@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Duration } from '../duration.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
-import type { Questions, TaskContext } from './context.ts';
 import type { WithoutTasks } from './hold.ts';
+import type { Questions, RetryPolicy, TaskContext } from './context.ts';
 
 /**
  * What a handler may return: a text, or a tool result as MCP knows it. That it is JSON, and that
@@ -61,6 +61,12 @@ export interface ToolOptions<S extends StandardSchemaV1 | undefined = undefined>
    * true where the handler takes `task`, or is annotated as idempotent or read-only.
    */
   readonly replay?: boolean;
+  /**
+   * How a whole run is tried again that failed, as `when` says, for a passing reason: what is recorded stays, and
+   * only the step that failed is run again. Not where that would ask a question twice, make a subtask twice, or
+   * run an `atMostOnce` step again. Default: no retry.
+   */
+  readonly retry?: RetryPolicy;
   /** Name a new version when the handler no longer fits the journals of tasks that are under way. Default `'1'`. */
   readonly version?: string;
   readonly previous?: readonly PreviousVersion[];

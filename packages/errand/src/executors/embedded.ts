@@ -3,8 +3,10 @@ import { delay, type Clock } from '../clock.ts';
 import { setAlarm } from '../engine/alarm.ts';
 import { coalesce } from '../engine/coalesce.ts';
 import { installContainment } from '../engine/containment.ts';
+import { cancelling } from '../engine/ending.ts';
 import { deadlinePassed } from '../engine/failures.ts';
 import type { Registry, ToolVersion } from '../engine/registry.ts';
+import type { Kin } from '../engine/run.ts';
 import { startSweeper } from '../engine/sweeper.ts';
 import type { Watch } from '../engine/watching.ts';
 import { ErrandError } from '../errors.ts';
@@ -13,11 +15,11 @@ import { check, issuesText } from '../schema.ts';
 import type { Limits } from '../limits.ts';
 import type { Store } from '../store.ts';
 import { isTerminal, type Task } from '../task/task.ts';
-import { began, finish, hold, release } from '../task/transitions.ts';
+import { began, finish, hold, release, unblock } from '../task/transitions.ts';
 import { follow, type Following } from './embedded/following.ts';
 import { loadOf } from './embedded/load.ts';
 import { Place } from './embedded/place.ts';
-import { TaskRecord } from './embedded/record.ts';
+import { NOTHING, TaskRecord } from './embedded/record.ts';
 import { EmbeddedRun, type RunEnd } from './embedded/run.ts';
 import { Slots } from './slots.ts';
 
@@ -74,6 +76,7 @@ class EmbeddedExecutor implements Executor {
   /** Until when tasks whose replay is slow are left alone, so that many wakes cost few replays. */
   readonly #resting = new Map<string, number>();
   readonly #stops: (() => void)[] = [];
+  readonly #kin: Kin;
   #owns = false;
   #heldReleased = false;
   #scannedUntil = -Infinity;
@@ -88,6 +91,7 @@ class EmbeddedExecutor implements Executor {
     this.#clock = clock;
     this.#log = log;
     this.#limits = limits;
+    this.#kin = kinOf(store, watch, tools);
     this.#slots = new Slots(concurrency, (tool) => tools.get(tool)?.concurrency ?? Infinity);
   }
 
@@ -182,7 +186,7 @@ class EmbeddedExecutor implements Executor {
       outcome,
       watch: (listener) => record.onTask(listener),
       persist: () => {
-        record.persist('now', () => running.run?.journal.take() ?? []);
+        record.persist('now', () => running.run?.take() ?? NOTHING);
         // It waits for a slot: from here on it queues as a task like any other.
         if (running.run === undefined && !running.place.held) this.#forget(task.id);
       },
@@ -230,7 +234,7 @@ class EmbeddedExecutor implements Executor {
       this.#resting.delete(task.id);
       return this.#forget(task.id);
     }
-    if (task.wakeAt === undefined) return;
+    if (task.wakeAt === undefined || task.paused) return;
     // What is due later than the next scan is found by a scan.
     if (task.wakeAt - this.#store.now() < 2 * SCAN_EVERY) this.#enqueueAt(task.wakeAt, task.id, task.tool);
   }
@@ -300,7 +304,7 @@ class EmbeddedExecutor implements Executor {
   async #begin(id: string, running: Running): Promise<void> {
     await running.place.take();
     const task = await this.#store.read(id);
-    if (task === undefined || isTerminal(task) || task.wakeAt === undefined || task.wakeAt > this.#store.now()) {
+    if (task === undefined || isTerminal(task) || task.paused || !(task.wakeAt! <= this.#store.now())) {
       return this.#forget(id);
     }
     running.record = new TaskRecord(this.#store, this.#clock, this.#log, task);
@@ -319,7 +323,10 @@ class EmbeddedExecutor implements Executor {
     const { task } = record;
     const setAside = async (reason: string): Promise<void> => {
       this.#log.error({ task: task.id, tool: task.tool }, reason);
-      await record.write((current, now) => hold(current, reason, now), []);
+      await record.write((current, now) => hold(current, reason, now), {
+        ...NOTHING,
+        events: [{ kind: 'held', reason }],
+      });
       this.#forget(task.id);
     };
     const tool = this.#tools.get(task.tool);
@@ -332,7 +339,7 @@ class EmbeddedExecutor implements Executor {
       return setAside(`the task's arguments do not fit tool "${task.tool}" any more: ${issuesText(args.issues)}`);
     if (!tool.replay) {
       if (task.runs > 0) return this.#interrupted(record);
-      if (!this.#closed) await record.write(began, []);
+      if (!this.#closed) await record.write(began, NOTHING);
     }
     // Meanwhile the server may have been closed, the call taken back or put into the queue as a task,
     // or the task may have ended.
@@ -346,6 +353,7 @@ class EmbeddedExecutor implements Executor {
       handler: version.handler,
       args: args.value,
       place,
+      kin: this.#kin,
       clock: this.#clock,
       log: this.#log,
       limits: this.#limits,
@@ -358,7 +366,7 @@ class EmbeddedExecutor implements Executor {
   async #interrupted(record: TaskRecord): Promise<void> {
     const message = `the server was interrupted while tool "${record.task.tool}" ran, and the tool cannot be run again`;
     const { code } = new ErrandError('interrupted', message);
-    await record.write((task, now) => finish(task, { kind: 'error', error: { code, message } }, now), []);
+    await record.write((task, now) => finish(task, { kind: 'error', error: { code, message } }, now), NOTHING);
     this.#forget(record.task.id);
   }
 
@@ -389,6 +397,17 @@ function draining(): ErrandError {
 
 function changed(before: Task, after: Task): { task: Task } | undefined {
   return after === before ? undefined : { task: after };
+}
+
+function kinOf(store: Store, watch: Watch, tools: Registry): Kin {
+  return {
+    tool: (name) => tools.get(name),
+    newId: () => store.newId(),
+    read: (id) => store.read(id),
+    watch,
+    unblock: (id) => store.change(id, (task) => changed(task, unblock(task, store.now()))),
+    cancel: (id) => store.changeTree(id, (task) => cancelling(task, store.now())),
+  };
 }
 
 /** A copy of the arguments as the handler takes them. */

@@ -10,6 +10,7 @@ import { parkingSuite } from './suite/parking.suite.ts';
 import { questionSuite } from './suite/questions.suite.ts';
 import { recoverySuite } from './suite/recovery.suite.ts';
 import { roundSuite } from './suite/rounds.suite.ts';
+import { subtaskSuite } from './suite/subtasks.suite.ts';
 import { stepSuite } from './suite/steps.suite.ts';
 
 // Most of these tests wait most of the time.
@@ -26,6 +27,7 @@ export function executorSuite(name: string, openDisk: () => Disk): void {
     endingSuite(openDisk);
     callSuite(openDisk);
     roundSuite(openDisk);
+    subtaskSuite(openDisk);
     limitSuite(openDisk);
     clockSuite(openDisk);
     chaosSuite(openDisk);

@@ -45,10 +45,13 @@ export function begun(task: Task, events: Change['events']): Task {
   return events === undefined || events.length === 0 ? task : { ...task, events: task.events + events.length };
 }
 
-/** The state of a task that becomes due at `now`; `undefined` where it is, or where no run would help it. */
+/**
+ * The state of a task that becomes due at `now`, or was due before; one version on in any case, so that whoever
+ * lets go of it knows that something happened. `undefined` where no run would help it.
+ */
 export function woken(task: Task, now: number): Task | undefined {
-  if (isTerminal(task) || task.held !== undefined || (task.wakeAt ?? Infinity) <= now) return undefined;
-  return { ...task, wakeAt: now, version: task.version + 1 };
+  if (isTerminal(task) || task.held !== undefined) return undefined;
+  return { ...task, wakeAt: Math.min(task.wakeAt ?? now, now), version: task.version + 1 };
 }
 
 /** Throws unless the entries go on, without a gap, where a journal of `length` entries ends. */

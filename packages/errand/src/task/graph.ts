@@ -35,8 +35,9 @@ export class Graph {
     }
   }
 
-  /** Takes note that a subtask ended. Gives the keys of those that run after it. */
+  /** Takes note that a subtask ended. Gives the keys of those that run after it, the first time. */
   end(key: string, letsOthersRun: boolean): readonly string[] {
+    if (this.#ended.has(key)) return [];
     this.#ended.set(key, letsOthersRun);
     return this.#dependants.get(key) ?? [];
   }

@@ -3,6 +3,9 @@ import type { JsonValue } from '../json.ts';
 /** What a handler can begin. `now`, `uuid` and `withdraw` are over as soon as they are begun. */
 export type CallKind = 'step' | 'input' | 'sleep' | 'subtask' | 'steering' | 'now' | 'uuid' | 'withdraw';
 
+/** The value of the begin of a step that must never run twice. */
+export const AT_MOST_ONCE = 'atMostOnce';
+
 /** How something begun ended: a value, or the failure that the handler sees. */
 export type CallOutcome = { readonly value: JsonValue } | { readonly failure: Failure };
 
@@ -46,3 +49,31 @@ export interface RetryEntry {
 
 /** One line of a task's journal. Numbers (`seq`) start at 0 and have no gaps. */
 export type JournalEntry = BeginEntry | EndEntry | RetryEntry;
+
+/** The entries that still count: what a retry made void is left out. */
+export function counting(entries: readonly JournalEntry[]): readonly (BeginEntry | EndEntry)[] {
+  let kept: (BeginEntry | EndEntry)[] = [];
+  for (const entry of entries) {
+    if (entry.type !== 'retry') kept.push(entry);
+    else if (entry.end !== undefined) {
+      const { end } = entry;
+      kept = kept.filter((one) => one.seq !== end && (one.type === 'begin' ? one.seq : one.begin) < end);
+    }
+  }
+  return kept;
+}
+
+/**
+ * Whether the step that ended so can be run again, and with it all that was begun after its end: no
+ * question is asked twice, no subtask made twice, and no step run again that must run once.
+ */
+export function isRepeatable(entries: readonly JournalEntry[], end: EndEntry): boolean {
+  const begins = entries.filter((entry) => entry.type === 'begin');
+  return begins
+    .filter(({ seq }) => seq === end.begin || seq > end.seq)
+    .every(({ seq, kind, value }) =>
+      seq === end.begin || kind === 'step'
+        ? kind === 'step' && value !== AT_MOST_ONCE
+        : kind === 'sleep' || kind === 'now' || kind === 'uuid',
+    );
+}

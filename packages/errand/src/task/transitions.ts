@@ -58,6 +58,50 @@ export function created(task: NewTask, now: number): Task {
   };
 }
 
+/** How a subtask hangs below its parent. */
+export interface Link {
+  readonly key: string;
+  /** Whether it waits for other subtasks. */
+  readonly blocked: boolean;
+  readonly weight?: number | undefined;
+}
+
+/** A subtask as it is at its creation. It must have ended when its parent must, and vanishes with it (S-14). */
+export function createdBelow(parent: Task, task: NewTask, { key, blocked, weight }: Link, now: number): Task {
+  const { wakeAt, ...own } = created(task, now);
+  return {
+    ...own,
+    parent: {
+      id: parent.id,
+      root: parent.parent?.root ?? parent.id,
+      key,
+      path: parent.parent === undefined ? key : `${parent.parent.path}/${key}`,
+      ...(weight !== undefined && { weight }),
+    },
+    deadlineAt: Math.min(own.deadlineAt, parent.deadlineAt),
+    expiresAt: parent.expiresAt,
+    ...(blocked ? { blocked } : { wakeAt: wakeAt! }),
+  };
+}
+
+/** Lets a subtask run whose predecessors have ended. */
+export function unblock(task: Task, now: number): Task {
+  if (isTerminal(task) || task.blocked === undefined) return task;
+  const { blocked: _, ...rest } = task;
+  return { ...rest, wakeAt: now };
+}
+
+/** Counts the subtasks that a handler made. Clients see that there are more (S-2). */
+export function grow(task: Task, made: number, now: number): Task {
+  return made === 0 || isTerminal(task) ? task : touched({ ...task, subtasks: (task.subtasks ?? 0) + made }, now);
+}
+
+/** Has a whole run tried again at a time, after one that failed. */
+export function retry(task: Task, at: number): Task {
+  if (isTerminal(task)) return task;
+  return { ...task, retries: (task.retries ?? 0) + 1, epoch: task.epoch + 1, wakeAt: at };
+}
+
 /** Puts a question. Its key must be new: a key is used once in a task's life (E-7). */
 export function ask(task: Task, key: string, request: InputRequest, now: number): Task {
   if (isTerminal(task)) return task;
@@ -96,8 +140,9 @@ export function describe(task: Task, statusMessage: string, now: number): Task {
 export function progress(task: Task, next: Progress, now: number): Task {
   if (isTerminal(task)) return task;
   const before = task.progress;
-  const total = Math.max(next.total ?? -Infinity, before?.total ?? -Infinity);
   const done = Math.max(next.done, before?.done ?? -Infinity);
+  const known = Math.max(next.total ?? -Infinity, before?.total ?? -Infinity);
+  const total = known === -Infinity ? known : Math.max(known, done); // P-4
   if (before !== undefined && before.done === done && (before.total ?? -Infinity) === total) return task;
   return touched({ ...task, progress: total === -Infinity ? { done } : { done, total } }, now);
 }

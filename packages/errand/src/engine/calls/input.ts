@@ -29,7 +29,7 @@ async function wait(run: Run, call: Call, { key, request }: Question): Promise<v
     if (until !== null && until > run.task.deadlineAt) {
       return await run.journal.end(call, pastDeadline(run.task, `waiting for the answer to "${key}"`));
     }
-    run.persist('input');
+    run.persist('wait');
     const settle = (): void => {
       const outcome = outcomeOf(run, key, until);
       if (outcome === undefined) return;

@@ -5,6 +5,7 @@ import { checkSize } from '../../limits.ts';
 import type { CallOutcome } from '../../task/journal.ts';
 import type { StepContext, StepOptions } from '../context.ts';
 import { toFailure } from '../failures.ts';
+import { backoffAfter, isWorthAnother, toRetry, type Retry } from '../retry.ts';
 import type { Call } from '../journal.ts';
 import type { Run } from '../run.ts';
 import { runEffect } from './effect.ts';
@@ -14,10 +15,7 @@ export interface Step {
   readonly name: string;
   readonly fn: (step: StepContext) => unknown;
   readonly atMostOnce: boolean;
-  readonly attempts: number;
-  readonly backoffMs: number;
-  readonly maxBackoffMs: number;
-  readonly when: ((error: Error) => boolean) | undefined;
+  readonly retry: Retry;
   readonly timeoutMs: number | undefined;
 }
 
@@ -26,19 +24,14 @@ export function toStep(name: string, fn: Step['fn'], options: StepOptions): Step
   if (typeof name !== 'string' || name === '') throw new TypeError('step: the first argument is its name');
   if (typeof fn !== 'function') throw new TypeError(`step "${name}": the second argument is the function to run`);
   const what = `step "${name}"`;
-  const { attempts = 1, backoff = 500, maxBackoff = '30s', when } = options.retry ?? {};
-  if (!Number.isInteger(attempts) || attempts < 1) {
-    throw new TypeError(`${what}: retry.attempts is ${attempts}; it counts all attempts, so 1 or more`);
-  }
-  if (options.atMostOnce && attempts > 1) throw new TypeError(`${what}: atMostOnce cannot be combined with retries`);
+  const retry = toRetry(what, options.retry);
+  if (options.atMostOnce && retry.attempts > 1)
+    throw new TypeError(`${what}: atMostOnce cannot be combined with retries`);
   return {
     name,
     fn,
     atMostOnce: options.atMostOnce ?? false,
-    attempts,
-    backoffMs: toMs(backoff, `${what}: retry.backoff`),
-    maxBackoffMs: toMs(maxBackoff, `${what}: retry.maxBackoff`),
-    when,
+    retry,
     timeoutMs: options.timeout === undefined ? undefined : toMs(options.timeout, `${what}: timeout`),
   };
 }
@@ -62,7 +55,7 @@ async function outcomeOf(run: Run, call: Call, step: Step): Promise<CallOutcome>
   }
   const what = `what step "${step.name}" returned`;
   try {
-    const value = jsonCopy(await attempts(run, stepKey(run.task.seed, call), step), `step "${step.name}"`);
+    const value = jsonCopy(await attempts(run, call, step), `step "${step.name}"`);
     checkSize(value, run.limits.stepBytes, what);
     return { value };
   } catch (error) {
@@ -84,23 +77,22 @@ function stepKey(seed: string, call: Call): string {
 }
 
 /** Tries the effect until it succeeds, or until there is no point in another attempt. */
-async function attempts(run: Run, key: string, step: Step): Promise<unknown> {
-  const { name, fn, when } = step;
+async function attempts(run: Run, call: Call, step: Step): Promise<unknown> {
+  const { name, fn, retry } = step;
+  const key = stepKey(run.task.seed, call);
   for (let attempt = 1; ; attempt++) {
+    await run.resumed();
     try {
       return await once(run, step, (signal) => fn({ key, attempt, signal }));
     } catch (error) {
-      if (attempt === step.attempts || run.signal.aborted || !(when?.(asError(error)) ?? true)) throw error;
+      if (run.signal.aborted || !isWorthAnother(attempt, retry, error)) throw error;
       run.log.warn({ step: name, attempt, err: error }, 'step failed, trying again');
+      const failure = toFailure(error, name);
+      run.note({ kind: 'step_retried', name, ordinal: call.entry.ordinal, attempt, failure });
     }
     // Where the run is over meanwhile, this waits for ever, and nothing holds it.
-    await new Promise<void>((resolve) => void run.after(backoffAfter(attempt, step), resolve));
+    await new Promise<void>((resolve) => void run.after(backoffAfter(attempt, retry), resolve));
   }
-}
-
-/** The wait doubles with each attempt. Up to as much again is added by chance, so that steps which failed together part. */
-function backoffAfter(attempt: number, { backoffMs, maxBackoffMs }: Step): number {
-  return Math.min(Math.round(backoffMs * 2 ** (attempt - 1) * (1 + Math.random())), maxBackoffMs);
 }
 
 /** One attempt: its signal aborts with the run's and with the timeout, which does not wait for it. */
@@ -129,8 +121,4 @@ async function once<T>(run: Run, { name, timeoutMs }: Step, fn: (signal: AbortSi
     stopTimer?.();
     run.signal.removeEventListener('abort', relay);
   }
-}
-
-function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new Error(String(thrown));
 }

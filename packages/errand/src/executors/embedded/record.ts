@@ -1,15 +1,28 @@
 import type { Logger } from 'pino';
 import { delay, type Clock } from '../../clock.ts';
+import { cancelling, ending } from '../../engine/ending.ts';
 import { LeaseLost } from '../../engine/failures.ts';
 import { ErrandError } from '../../errors.ts';
-import { StaleJournal, type Creation, type Store } from '../../store.ts';
+import { StaleJournal, type Change, type Creation, type Store } from '../../store.ts';
+import type { LoggedEvent } from '../../task/event.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task } from '../../task/task.ts';
+import { grow } from '../../task/transitions.ts';
 
 /** How soon a write is tried again, in ms. */
 const TRY_AGAIN_AFTER = 1000;
 
 type Transition = (task: Task, now: number) => Task;
+
+/** What a write keeps beside the next state of the task. */
+export interface Gains {
+  readonly entries: readonly JournalEntry[];
+  readonly events: readonly LoggedEvent[];
+  readonly subtasks: readonly Task[];
+}
+
+/** The gains of a write that changes the task alone. */
+export const NOTHING: Gains = { entries: [], events: [], subtasks: [] };
 
 /**
  * The task of a run, as the run may write it. Until it is persisted everything stays in memory,
@@ -31,7 +44,8 @@ export class TaskRecord {
   /** The commit that makes the task, once it is promised. */
   #creation: Promise<Task> | undefined;
   #pending = false;
-  #held: JournalEntry[] = [];
+  /** What the task is to be made with. */
+  #held = { entries: [] as JournalEntry[], events: [] as LoggedEvent[], subtasks: [] as Task[] };
   /** Settles when nothing waits for the store any more. */
   #waiting: Promise<void> | undefined;
   #closed = false;
@@ -84,40 +98,60 @@ export class TaskRecord {
   }
 
   /**
-   * Commits a transition and entries together, as soon as the store can be reached. Rejects with
+   * Commits a transition together with what it gains, as soon as the store can be reached. Rejects with
    * `LeaseLost` where the task is no longer this run's.
    */
-  async write(transition: Transition, entries: readonly JournalEntry[]): Promise<Task> {
+  async write(transition: Transition, gains: Gains): Promise<Task> {
     if (!this.#made) {
-      // The handler has the values of these entries too, and may change them before they are written.
-      if (entries.length > 0) this.#held.push(...structuredClone(entries));
+      this.#hold(gains);
       this.#set(transition(this.#task, this.now()));
       // Until a task is promised there is nothing to wait for.
       await this.#creation;
       return this.#task;
     }
+    return this.#insistOn(gains, () => this.#change(transition, gains));
+  }
+
+  /** Ends the task, and with it all of its descendants that have not ended, in one commit. */
+  async endTree(transition: Transition, gains: Gains): Promise<Task> {
+    return this.#insistOn(gains, () => this.#changeTree(transition, gains));
+  }
+
+  /** The journal as it is on disk. */
+  journal(): Promise<JournalEntry[]> {
+    return this.#store.journal(this.#task.id);
+  }
+
+  async #insistOn(gains: Gains, write: () => Promise<Task>): Promise<Task> {
     // What waits for the store comes first, so that the journal keeps its order.
-    if (this.#waiting !== undefined) return this.#insist(transition, entries, 0);
+    if (this.#waiting !== undefined) return this.#insist(gains, write, 0);
     try {
-      return await this.#change(transition, entries);
+      return await write();
     } catch (error) {
       if (!isStoreAway(error)) throw error;
       this.#log.error({ err: error, task: this.#task.id }, 'the store cannot take what a run did; trying again');
-      return this.#insist(transition, entries, TRY_AGAIN_AFTER);
+      return this.#insist(gains, write, TRY_AGAIN_AFTER);
     }
+  }
+
+  #hold({ entries, events, subtasks }: Gains): void {
+    // The handler has the values of these entries too, and may change them before they are written.
+    if (entries.length > 0) this.#held.entries.push(...structuredClone(entries));
+    this.#held.events.push(...events);
+    this.#held.subtasks.push(...subtasks);
   }
 
   /**
    * Writes when the store is back: the run has had its effects, and to run it again would repeat
    * them. Waits `wait` ms before the first try.
    */
-  #insist(transition: Transition, entries: readonly JournalEntry[], wait: number): Promise<Task> {
+  #insist({ entries }: Gains, write: () => Promise<Task>, wait: number): Promise<Task> {
     const insist = async (): Promise<Task> => {
       for (let pause = wait; ; pause = TRY_AGAIN_AFTER) {
         if (pause > 0) await delay(this.#clock, pause);
         if (this.#closed) throw new LeaseLost();
         try {
-          return (await this.#kept(entries)) ?? (await this.#change(transition, entries));
+          return (await this.#kept(entries)) ?? (await write());
         } catch (error) {
           if (!isStoreAway(error)) throw error;
         }
@@ -146,15 +180,32 @@ export class TaskRecord {
     return task;
   }
 
-  async #change(transition: Transition, entries: readonly JournalEntry[]): Promise<Task> {
+  #change(transition: Transition, gains: Gains): Promise<Task> {
+    return this.#commit((decide) => this.#store.change(this.#task.id, decide), transition, gains);
+  }
+
+  #changeTree(transition: Transition, gains: Gains): Promise<Task> {
+    const { id } = this.#task;
+    return this.#commit(
+      (decide) => this.#store.changeTree(id, (task) => (task.id === id ? decide(task) : cancelling(task, this.now()))),
+      transition,
+      gains,
+    );
+  }
+
+  async #commit(
+    commit: (decide: (current: Task) => Change | undefined) => Promise<Task | undefined>,
+    transition: Transition,
+    gains: Gains,
+  ): Promise<Task> {
     let lost = false;
-    const decide = (current: Task) => {
+    const decide = (current: Task): Change | undefined => {
       lost = current.epoch !== this.#epoch || isTerminal(current);
       if (lost) return undefined;
       const next = transition(current, this.now());
-      return next === current && entries.length === 0 ? undefined : { task: next, entries };
+      return isTerminal(next) ? ending(current, next, gains) : { task: next, ...gains };
     };
-    const task = await this.#store.change(this.#task.id, decide).catch((error: unknown) => {
+    const task = await commit(decide).catch((error: unknown) => {
       // Another process has taken the task over, and is further.
       throw error instanceof StaleJournal ? new LeaseLost() : error;
     });
@@ -167,15 +218,18 @@ export class TaskRecord {
    * Writes the task and its journal down, unless that was done or `cause` does not ask for it. What the
    * run does until the commit comes is part of it, so that a quick task is written once.
    */
-  persist(cause: 'input' | 'sleep' | 'now', unwritten: () => readonly JournalEntry[]): void {
+  persist(cause: 'wait' | 'sleep' | 'now', unwritten: () => Gains): void {
     if (this.#persisted || (cause === 'sleep' && !this.#sleepPersists)) return;
     this.#persisted = true;
     let made: Creation | undefined;
     const make = (): Creation => {
       // A commit that was held up is made again; what was written since comes as changes after it.
-      made ??= { task: this.#task, entries: [...this.#held, ...unwritten()] };
-      this.#made = true;
-      this.#held = [];
+      if (made === undefined) {
+        const last = unwritten();
+        this.#hold(last);
+        made = { ...this.#held, task: grow(this.#task, last.subtasks.length, this.now()) };
+        this.#made = true;
+      }
       return made;
     };
     this.#pending = true;

@@ -1,21 +1,25 @@
 import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import type { Clock } from '../../clock.ts';
+import { Subtasks } from '../../engine/calls/subtask.ts';
 import { contain, type Contained } from '../../engine/containment.ts';
-import { LeaseLost, type JournalMismatch } from '../../engine/failures.ts';
+import { LeaseLost, toFailure, type JournalMismatch } from '../../engine/failures.ts';
 import { Journal, type JournalHost } from '../../engine/journal.ts';
 import type { RegisteredTool } from '../../engine/registry.ts';
 import { toOutcome, toResult } from '../../engine/results.ts';
-import type { Run } from '../../engine/run.ts';
+import { backoffAfter, isWorthAnother } from '../../engine/retry.ts';
+import type { Kin, Run } from '../../engine/run.ts';
 import { createTaskContext } from '../../engine/task-context.ts';
 import type { Handler } from '../../engine/tool.ts';
 import { ErrandError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
-import type { JournalEntry } from '../../task/journal.ts';
-import { isTerminal, type Task, type TaskOutcome } from '../../task/task.ts';
-import { describe, finish, hold, park } from '../../task/transitions.ts';
+import type { LoggedEvent } from '../../task/event.ts';
+import { isRepeatable, type CallKind, type JournalEntry } from '../../task/journal.ts';
+import { isTerminal, type Task, type TaskOutcome, type ToolResult } from '../../task/task.ts';
+import { finish, grow, hold, park, retry } from '../../task/transitions.ts';
 import type { Place } from './place.ts';
-import type { TaskRecord } from './record.ts';
+import type { Gains, TaskRecord } from './record.ts';
+import { Showing, type Shown } from './showing.ts';
 import { Timers } from './timers.ts';
 
 /** How long a run that only waits stays in memory, in ms. */
@@ -23,6 +27,9 @@ const PARK_AFTER = 1000;
 
 /** How long a replay may take over what the code before it did at once, in ms. */
 const STALLED_AFTER = 60_000;
+
+/** So many subtasks are made in one command; the event loop goes on between two. */
+const BORN_AT_ONCE = 200;
 
 /** How a run came to its end. */
 export type RunEnd =
@@ -43,6 +50,7 @@ export interface RunParts {
   readonly args: unknown;
   /** A slot that the run holds when it starts. */
   readonly place: Place;
+  readonly kin: Kin;
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: Limits;
@@ -61,17 +69,24 @@ export class EmbeddedRun implements Run, JournalHost {
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #startedAt: number;
+  readonly #subtasks = new Subtasks(this);
+  readonly #showing: Showing;
+  /** What the next write takes along. */
+  #events: LoggedEvent[] = [];
+  #born: Task[] = [];
+  #spawning: Promise<unknown> | undefined;
   /** Says to the clock that this run has come to rest. */
   #settled: (() => void) | undefined;
   /** Stops what comes when the run rests for a while. */
   #stopRest: (() => void) | undefined;
+  /** Effects that run. */
+  #effects = 0;
   #over = false;
   #aborted = false;
-  /** What is to be shown with the next write. */
-  #message: string | undefined;
-  #showing = false;
   /** The end that comes next is the run's own. */
   #finishing = false;
+  /** The handler has returned, and waits for its subtasks. */
+  #lingering = false;
   /** How long the replay took, in ms. */
   replayMs = 0;
 
@@ -80,11 +95,22 @@ export class EmbeddedRun implements Run, JournalHost {
     this.limits = parts.limits;
     this.#clock = parts.clock;
     this.#timers = new Timers(parts.clock, () => this.now());
+    this.#showing = new Showing(
+      parts.clock,
+      () => this.flush(),
+      (error) => this.abandon(error),
+    );
     this.#startedAt = parts.clock.elapsed();
     this.journal = new Journal(parts.entries, this);
+    this.note({ kind: 'started', replays: parts.entries.length > 0 });
     parts.record.onTask((task) => {
       if (isTerminal(task) && !this.#finishing) this.#end({ kind: 'stopped' });
+      else if (task.paused) this.quiet();
     });
+  }
+
+  get kin(): Kin {
+    return this.#parts.kin;
   }
 
   get task(): Task {
@@ -124,69 +150,145 @@ export class EmbeddedRun implements Run, JournalHost {
   async #handle(): Promise<void> {
     const { tool, handler, args } = this.#parts;
     try {
-      const result = await toResult(tool, this.limits, await handler(args, createTaskContext(this)));
-      await this.#finish({ kind: 'result', result });
+      const returned = await handler(args, createTaskContext(this, this.#subtasks));
+      await this.#returned(await toResult(tool, this.limits, returned));
     } catch (error) {
       await this.#crash(error);
     }
   }
 
+  async #returned(result: ToolResult): Promise<void> {
+    if (this.#over || this.journal.finished) return;
+    const { dangling } = this.#subtasks;
+    if (dangling !== undefined) throw dangling;
+    const outcome: TaskOutcome = { kind: 'result', result };
+    if (this.#subtasks.live === 0 || this.journal.unreached !== undefined) return this.#finish(outcome);
+    this.#linger(outcome);
+  }
+
   async #crash(error: unknown): Promise<void> {
-    if (this.#over) return;
+    if (this.#over || this.journal.finished) return;
+    if (await this.#isTriedAgain(error)) return;
     this.log.warn({ err: error }, 'the handler threw');
     await this.#finish(toOutcome(error));
   }
 
   async #finish(outcome: TaskOutcome): Promise<void> {
-    if (this.#over || this.journal.finished) return;
+    if (this.#over || (this.journal.finished && !this.#lingering)) return;
     const { unreached } = this.journal;
-    if (unreached !== undefined) return this.mismatch(this.journal.unreachedError(unreached));
+    if (unreached !== undefined && !this.#lingering) return this.mismatch(this.journal.unreachedError(unreached));
     this.#finishing = true;
     if (this.stepping) this.log.info('the handler ended while steps were running; their outcomes are not kept');
     try {
-      const entries = this.journal.finish();
-      await this.#write((task, now) => finish(task, outcome, now), entries);
+      const gains = { ...this.take(), entries: this.journal.finish() };
+      const end = this.#shown((task, now) => finish(task, outcome, now), gains);
+      // No subtask may outlive it (S-10).
+      await (this.#subtasks.live > 0 ? this.#parts.record.endTree(end, gains) : this.#parts.record.write(end, gains));
       this.#end({ kind: 'ended', outcome });
     } catch (error) {
       this.abandon(error);
     }
   }
 
-  write(transition: (task: Task, now: number) => Task): Promise<Task> {
-    return this.#write(transition, this.journal.take());
+  /** A task ends after its subtasks. After a crash the handler returns the same again, so nothing of this is recorded. */
+  #linger(outcome: TaskOutcome): void {
+    this.#lingering = true;
+    const entries = this.journal.finish();
+    this.#parts.record.write((task) => task, { ...this.take(), entries }).catch(this.abandon);
+    this.#subtasks.settle(() => void this.#finish(outcome));
+    if (!this.#finishing) this.quiet();
   }
 
-  /** Every write takes the latest text along, so that none comes too late. */
-  #write(transition: (task: Task, now: number) => Task, entries: readonly JournalEntry[]): Promise<Task> {
-    const message = this.#message;
-    this.#message = undefined;
-    return this.#parts.record.write(
-      (task, now) => transition(message === undefined ? task : describe(task, message, now), now),
-      entries,
-    );
+  /** Has the whole run tried again later, where its tool wants that and the journal allows it. */
+  async #isTriedAgain(error: unknown): Promise<boolean> {
+    const { tool } = this.#parts;
+    const attempt = (this.task.retries ?? 0) + 1;
+    if (tool.retry === undefined || !isWorthAnother(attempt, tool.retry, error)) return false;
+    const at = this.now() + backoffAfter(attempt, tool.retry);
+    if (at >= this.task.deadlineAt || isTerminal(this.task)) return false;
+    const end = this.journal.endOf(error);
+    try {
+      await this.flush();
+      if (end !== undefined && !isRepeatable(await this.#parts.record.journal(), end)) return false;
+      if (this.#over || this.journal.finished) return true;
+      this.journal.retry(end);
+      this.note({ kind: 'retried', attempt, failure: toFailure(error, tool.name), next: at });
+      this.log.warn({ err: error, attempt, at }, 'the handler threw; it is tried again');
+      this.persist('wait');
+      await this.write((task) => retry(task, at));
+      this.#end({ kind: 'parked' });
+    } catch (cause) {
+      this.abandon(cause);
+    }
+    return true;
+  }
+
+  write(transition: (task: Task, now: number) => Task): Promise<Task> {
+    const gains = this.take();
+    return this.#parts.record.write(this.#shown(transition, gains), gains);
+  }
+
+  /** What is to be kept with the next write. */
+  take(): Gains & { events: LoggedEvent[] } {
+    const gains = { entries: this.journal.take(), events: this.#events, subtasks: this.#born };
+    this.#events = [];
+    this.#born = [];
+    return gains;
+  }
+
+  /** Every write takes along what is to be shown, so that none comes too late. */
+  #shown(
+    transition: (task: Task, now: number) => Task,
+    gains: Gains & { events: LoggedEvent[] },
+  ): (task: Task, now: number) => Task {
+    const shown = this.#showing.take();
+    const made = gains.subtasks.length;
+    if (shown === undefined && made === 0) return transition;
+    if (shown !== undefined) gains.events.push(shown.event);
+    return (task, now) => transition(grow(shown?.apply(task, now) ?? task, made, now), now);
   }
 
   async flush(): Promise<void> {
     await this.write((task) => task);
   }
 
-  describe(message: string): void {
-    this.#message = message;
-    if (this.journal.live) this.#show();
+  show(shown: Shown): void {
+    this.#showing.put(shown);
+    if (this.journal.live) this.#showing.hurry();
   }
 
-  /** One write at a time; what comes in between is merged. */
-  #show(): void {
-    if (this.#showing || this.#message === undefined) return;
-    this.#showing = true;
-    this.flush().then(() => {
-      this.#showing = false;
-      this.#show();
-    }, this.abandon);
+  note(event: LoggedEvent): void {
+    this.#events.push(event);
   }
 
-  persist(cause: 'input' | 'sleep'): void {
-    this.#parts.record.persist(cause, () => this.journal.take());
+  persist(cause: 'wait' | 'sleep'): void {
+    this.#parts.record.persist(cause, () => this.take());
+  }
+
+  spawn(subtask: Task): Promise<unknown> {
+    this.#born.push(subtask);
+    this.note({ kind: 'subtask', key: subtask.parent!.key, taskId: subtask.id, tool: subtask.tool });
+    if (this.#born.length >= BORN_AT_ONCE) return this.flush();
+    return (this.#spawning ??= this.#spawnSoon());
+  }
+
+  /** Most handlers begin several at once. */
+  async #spawnSoon(): Promise<void> {
+    const over = this.#clock.busy(this.#born);
+    await new Promise((resolve) => setImmediate(resolve));
+    this.#spawning = undefined;
+    await this.flush().finally(over);
+  }
+
+  resumed(): Promise<void> | undefined {
+    if (!this.task.paused) return undefined;
+    return new Promise((resolve) => {
+      const unlisten = this.onTask((task) => {
+        if (task.paused) return;
+        unlisten();
+        resolve();
+      });
+    });
   }
 
   at(time: number, action: () => void): () => void {
@@ -198,7 +300,13 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   busy(work: object): () => void {
-    return this.#clock.busy(work);
+    const over = this.#clock.busy(work);
+    this.#effects++;
+    return () => {
+      over();
+      this.#effects--;
+      if (this.task.paused) this.quiet();
+    };
   }
 
   onTask(listener: (task: Task) => void): () => void {
@@ -231,9 +339,8 @@ export class EmbeddedRun implements Run, JournalHost {
   caughtUp(): void {
     this.replayMs = this.#clock.elapsed() - this.#startedAt;
     this.#speakUp();
-    // What the replay came to last is mostly what is shown already.
-    if (this.#message === this.task.statusMessage) this.#message = undefined;
-    this.#show();
+    this.#showing.settle(this.task);
+    this.#showing.hurry();
   }
 
   #speakUp(): void {
@@ -241,6 +348,11 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   resume(): Promise<void> | undefined {
+    const resumed = this.resumed();
+    if (resumed !== undefined) {
+      this.#settle();
+      return resumed;
+    }
     const granted = this.#parts.place.take();
     this.#stopRest?.();
     // Whoever waits for a slot may wait for time, as the one who has it does.
@@ -252,19 +364,26 @@ export class EmbeddedRun implements Run, JournalHost {
   quiet(): void {
     this.#stopRest?.();
     if (this.#over) return;
-    if (this.journal.owed !== undefined) {
+    if (this.task.paused) {
+      if (this.#effects > 0) return; // the end of the last one comes back here
+      this.#rest();
+    } else if (this.journal.owed !== undefined) {
       const stalled = (): void => this.mismatch(this.journal.owedError(STALLED_AFTER));
       this.#stopRest = this.#clock.after(STALLED_AFTER, stalled);
     } else if (this.#waits()) {
-      this.#parts.place.leave(); // a run that waits holds no slot
-      // One that cannot be replayed has to stay.
-      const mayPark = this.#parts.record.persisted && this.#parts.tool.replay;
-      if (mayPark) this.#stopRest = this.#clock.after(PARK_AFTER, () => void this.#park());
-      this.#settle();
+      this.#rest();
     } else if (this.journal.live && !this.journal.busy && this.stepping) {
       void this.#parts.place.take();
       this.#settle(); // effects speak for themselves
     }
+  }
+
+  /** Holds no slot, and is let go of after a while: but for a run that cannot be replayed, which has to stay. */
+  #rest(): void {
+    this.#parts.place.leave();
+    const mayPark = this.#parts.record.persisted && this.#parts.tool.replay;
+    if (mayPark) this.#stopRest = this.#clock.after(PARK_AFTER, () => void this.#park());
+    this.#settle();
   }
 
   /** From here on the handler is at work, or about to be. */
@@ -280,9 +399,10 @@ export class EmbeddedRun implements Run, JournalHost {
 
   /** Whether all that the handler began are waits, and none of them is over. */
   #waits(): boolean {
+    if (this.#lingering) return true;
     const calls = [...this.journal.calls];
     const idle = this.journal.live && !this.journal.busy && calls.length > 0;
-    return idle && calls.every(({ entry }) => entry.kind === 'input' || entry.kind === 'sleep');
+    return idle && calls.every(({ entry }) => WAITS.has(entry.kind));
   }
 
   mismatch(error: JournalMismatch): void {
@@ -290,8 +410,9 @@ export class EmbeddedRun implements Run, JournalHost {
     this.log.level = this.#parts.log.level;
     this.log.error(error.message);
     this.journal.close();
+    const gains: Gains = { entries: [], events: [{ kind: 'held', reason: error.message }], subtasks: [] };
     this.#parts.record
-      .write((task, now) => hold(task, error.message, now), [])
+      .write((task, now) => hold(task, error.message, now), gains)
       .then(() => this.#end({ kind: 'stopped' }), this.abandon);
   }
 
@@ -302,12 +423,18 @@ export class EmbeddedRun implements Run, JournalHost {
     const times = calls.map(({ value }) => value).filter((value) => typeof value === 'number');
     const keys = calls.filter(({ kind }) => kind === 'input').map(({ name }) => name);
     let parked = false;
+    const mayGo = (task: Task): boolean => {
+      // What was committed and is not known here may be what the handler waits for.
+      if (task.version !== this.task.version || this.journal.length !== length) return false;
+      if (task.paused) return this.#effects === 0;
+      return this.#waits() && keys.every((key) => task.inputs[key]?.state === 'open');
+    };
+    this.note({ kind: 'parked' });
     try {
       await this.write((task) => {
-        // The handler may have gone on since, also with what waits for the store behind this.
-        const still = this.#waits() && this.journal.length === length;
-        parked = still && keys.every((key) => task.inputs[key]?.state === 'open');
-        return parked ? park(task, times.length === 0 ? undefined : Math.min(...times)) : task;
+        parked = mayGo(task);
+        if (!parked) return task;
+        return park(task, task.paused ? task.wakeAt : times.length === 0 ? undefined : Math.min(...times));
       });
       if (parked) this.#end({ kind: 'parked' });
       else this.quiet();
@@ -323,6 +450,7 @@ export class EmbeddedRun implements Run, JournalHost {
     this.#stopRest?.();
     this.#settle();
     this.#timers.stop();
+    this.#showing.stop();
     this.#parts.record.close();
   }
 
@@ -338,6 +466,9 @@ export class EmbeddedRun implements Run, JournalHost {
     this.#parts.onEnd(end);
   }
 }
+
+/** What a run waits for without doing anything. */
+const WAITS: ReadonlySet<CallKind> = new Set(['input', 'sleep', 'subtask', 'steering']);
 
 function taskEnded(): DOMException {
   return new DOMException('the task ended', 'AbortError');

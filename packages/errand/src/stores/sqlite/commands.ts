@@ -98,7 +98,6 @@ function insertAll(file: Connection, subtasks: readonly Task[]): Task[] {
   return subtasks.map((task) => insert(file, begun(task, undefined), 0).task);
 }
 
-/** A task that is not at hand is not even read where it is due already, as the parent of many that end is. */
 function wake(file: Connection, { wakes }: Change, now: number): Task[] {
   if (wakes === undefined) return [];
   const known = file.recent.latest(wakes);

@@ -160,13 +160,14 @@ export function storedTask(id: string, place: Place, row: TaskRow): StoredTask {
 }
 
 function moreOf(task: Task, thinned: Thinned | undefined): string | null {
-  const { progress, runs, steering, retries, subtasks } = task;
+  const { progress, runs, steering, retries, subtasks, blocked } = task;
   if (
     runs === 0 &&
     progress === undefined &&
     steering === undefined &&
     retries === undefined &&
     subtasks === undefined &&
+    blocked === undefined &&
     thinned === undefined
   )
     return null;
@@ -176,6 +177,7 @@ function moreOf(task: Task, thinned: Thinned | undefined): string | null {
     steering,
     retries,
     subtasks,
+    blocked,
     thinned,
   };
   return JSON.stringify(more);

@@ -27,7 +27,7 @@ export function taskTable(db: Database, ids: Ids) {
   const insertCall = db.prepare(INSERT_CALL);
   const update = db.prepare(`${UPDATE} WHERE row = ? AND version = ?`);
   const updateSearched = db.prepare(`${UPDATE}, ${assigned(SEARCHED)} WHERE row = ? AND version = ?`);
-  const wake = db.prepare<[number, number, Buffer, number]>(WAKE);
+  const wake = db.prepare<[number, number, number, Buffer]>(WAKE);
   const wakeBy = db.prepare<[number, number, number]>(WAKE_BY);
   const nonceOf = db.prepare<[number], Buffer>('SELECT nonce FROM task WHERE row = ?').pluck();
   const withKey = db.prepare<[string], number>('SELECT row FROM call WHERE once = ?').pluck();
@@ -88,7 +88,7 @@ export function taskTable(db: Database, ids: Ids) {
       return changes === 1 ? { task, place, entries, thinned, length: before.length + lengthOf(values) } : undefined;
     },
     /** Makes a task due at `now` that is not, where a run can help it. Gives whether it did. */
-    wake: ({ row, nonce }: Place, now: number): boolean => wake.run(now, row, nonce, now).changes === 1,
+    wake: ({ row, nonce }: Place, now: number): boolean => wake.run(now, now, row, nonce).changes === 1,
     /** Makes tasks due at `now` that were due at a later time, by a clock that was ahead of this one. */
     wakeBy: (now: number, later: number): void => void wakeBy.run(now, now, later),
     /** Removes all there is of tasks. */
@@ -123,6 +123,6 @@ const INSERT_CALL = `INSERT INTO call (${CALL.join(', ')}) VALUES (${places(CALL
 const UPDATE = `UPDATE task SET ${assigned(STATE)}`;
 
 const WAKE = `
-  UPDATE task SET wake_at = ?, version = version + 1
-  WHERE row = ? AND nonce = ? AND ${LIVE} AND held IS NULL AND ifnull(wake_at > ?, TRUE)`;
+  UPDATE task SET wake_at = min(ifnull(wake_at, ?), ?), version = version + 1
+  WHERE row = ? AND nonce = ? AND ${LIVE} AND held IS NULL`;
 const WAKE_BY = `UPDATE task SET wake_at = ? WHERE wake_at > ? AND wake_at <= ? AND paused IS NULL AND ${LIVE}`;

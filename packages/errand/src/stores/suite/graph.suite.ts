@@ -175,7 +175,6 @@ export function graph(subject: Subject): void {
       });
 
       test.each([
-        ['is due', (task: Task) => park(task, 999_999)],
         ['has ended', (task: Task) => cancel(task, 1_000_000)],
         ['is held', (task: Task) => hold(task, 'no code', 1_000_000)],
       ])('stays as it is where it %s', async (_, before) => {
@@ -190,7 +189,14 @@ export function graph(subject: Subject): void {
         expect(heard.map(({ id }) => id)).toEqual([waker.id, waker.id]);
       });
 
-      test('is woken once by many that end together', async () => {
+      test('that is due stays due since then, one version on', async () => {
+        const { version } = (await store.change(root.id, (now) => ({ task: park(now, 999_999) })))!;
+        subject.time += 10;
+        await wakes(root.id);
+        expect(await store.read(root.id)).toMatchObject({ wakeAt: 999_999, version: version + 1 });
+      });
+
+      test('is woken by each of many that end together', async () => {
         const subtasks = await makeSubtasks(store, root, ...Array.from({ length: 20 }, (_, index) => `${index}`));
         const parked = await store.change(root.id, (task) => ({ task: park(task, undefined) }));
         await Promise.all(
@@ -198,7 +204,7 @@ export function graph(subject: Subject): void {
             store.change(id, (task) => ({ task: finish(task, RESULT, store.now()), wakes: root.id })),
           ),
         );
-        expect(await store.read(root.id)).toMatchObject({ version: parked!.version + 1, wakeAt: store.now() });
+        expect(await store.read(root.id)).toMatchObject({ version: parked!.version + 20, wakeAt: store.now() });
       });
     });
   });

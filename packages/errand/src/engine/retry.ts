@@ -1,0 +1,38 @@
+import { toMs } from '../duration.ts';
+import type { RetryPolicy } from './context.ts';
+
+/** A retry policy with its defaults filled in. Durations in ms. */
+export interface Retry {
+  readonly attempts: number;
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
+  readonly when: ((error: Error) => boolean) | undefined;
+}
+
+/** Throws a `TypeError` that names `what` where a policy makes no sense. */
+export function toRetry(what: string, policy: RetryPolicy = {}): Retry {
+  const { attempts = 1, backoff = 500, maxBackoff = '30s', when } = policy;
+  if (!Number.isInteger(attempts) || attempts < 1) {
+    throw new TypeError(`${what}: retry.attempts is ${attempts}; it counts all attempts, so 1 or more`);
+  }
+  return {
+    attempts,
+    backoffMs: toMs(backoff, `${what}: retry.backoff`),
+    maxBackoffMs: toMs(maxBackoff, `${what}: retry.maxBackoff`),
+    when,
+  };
+}
+
+/** Whether there is a point in another attempt after this one, which failed. */
+export function isWorthAnother(attempt: number, { attempts, when }: Retry, error: unknown): boolean {
+  return attempt < attempts && (when?.(asError(error)) ?? true);
+}
+
+/** The wait doubles with each attempt. Up to as much again is added by chance, so that what failed together parts. */
+export function backoffAfter(attempt: number, { backoffMs, maxBackoffMs }: Retry): number {
+  return Math.min(Math.round(backoffMs * 2 ** (attempt - 1) * (1 + Math.random())), maxBackoffMs);
+}
+
+function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}
