@@ -1,8 +1,13 @@
 import type { Logger } from 'pino';
 import type { RegisteredTool } from './registry.ts';
 import type { Limits } from '../limits.ts';
+<<<<<<< ours
 import type { LoggedEvent } from '../task/event.ts';
 import type { Progress, Task } from '../task/task.ts';
+=======
+import type { Task } from '../task/task.ts';
+import type { RunTrace } from '../telemetry.ts';
+>>>>>>> theirs
 import type { Journal } from './journal.ts';
 
 /** The other tasks of the store, as far as a run deals with them. */
@@ -29,6 +34,8 @@ export interface Run {
   /** Aborted when the task is cancelled or its deadline passes. */
   readonly signal: AbortSignal;
   readonly log: Logger;
+  /** Where the run is told of; absent where nobody listens. */
+  readonly trace: RunTrace | undefined;
   readonly limits: Limits;
   /** The store's clock, ms since the epoch. */
   now(): number;

@@ -3,19 +3,31 @@ import { delay, type Clock } from '../clock.ts';
 import { setAlarm } from '../engine/alarm.ts';
 import { coalesce } from '../engine/coalesce.ts';
 import { installContainment } from '../engine/containment.ts';
+<<<<<<< ours
 import { cancelling } from '../engine/ending.ts';
 import { deadlinePassed } from '../engine/failures.ts';
 import type { Registry, ToolVersion } from '../engine/registry.ts';
 import type { Kin } from '../engine/run.ts';
+=======
+import { releasing } from '../engine/control.ts';
+import { deadlinePassed } from '../engine/failures.ts';
+import type { Registry } from '../engine/registry.ts';
+>>>>>>> theirs
 import { startSweeper } from '../engine/sweeper.ts';
 import type { Watch } from '../engine/watching.ts';
 import { ErrandError } from '../errors.ts';
 import type { Attempt, AttemptOutcome, Executor, Load } from '../executor.ts';
-import { check, issuesText } from '../schema.ts';
+import { issuesText } from '../schema.ts';
 import type { Limits } from '../limits.ts';
 import type { Store } from '../store.ts';
 import { isTerminal, type Task } from '../task/task.ts';
+<<<<<<< ours
 import { began, finish, hold, release, unblock } from '../task/transitions.ts';
+=======
+import { began, finish, hold } from '../task/transitions.ts';
+import { logBindings, type Telemetry } from '../telemetry.ts';
+import { argumentsFor } from './embedded/arguments.ts';
+>>>>>>> theirs
 import { follow, type Following } from './embedded/following.ts';
 import { loadOf } from './embedded/load.ts';
 import { Place } from './embedded/place.ts';
@@ -41,6 +53,7 @@ export interface EmbeddedOptions {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: Limits;
+  readonly telemetry?: Telemetry;
 }
 
 /**
@@ -69,6 +82,7 @@ class EmbeddedExecutor implements Executor {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #limits: Limits;
+  readonly #telemetry: Telemetry | undefined;
   readonly #slots: Slots;
   readonly #running = new Map<string, Running>();
   /** Calls whose tasks the owner runs. */
@@ -84,14 +98,18 @@ class EmbeddedExecutor implements Executor {
   #again = false;
   #closed = false;
 
-  constructor({ store, watch, tools, concurrency, clock, log, limits }: EmbeddedOptions) {
+  constructor({ store, watch, tools, concurrency, clock, log, limits, telemetry }: EmbeddedOptions) {
     this.#store = store;
     this.#watch = watch;
     this.#tools = tools;
     this.#clock = clock;
     this.#log = log;
     this.#limits = limits;
+<<<<<<< ours
     this.#kin = kinOf(store, watch, tools);
+=======
+    this.#telemetry = telemetry;
+>>>>>>> theirs
     this.#slots = new Slots(concurrency, (tool) => tools.get(tool)?.concurrency ?? Infinity);
   }
 
@@ -274,9 +292,7 @@ class EmbeddedExecutor implements Executor {
   async #releaseHeld(): Promise<void> {
     if (this.#heldReleased) return;
     const held = await this.#store.held();
-    await Promise.all(
-      held.map((id) => this.#store.change(id, (task) => changed(task, release(task, this.#store.now())))),
-    );
+    await Promise.all(held.map((id) => this.#store.change(id, (task) => releasing(task, this.#store.now()))));
     this.#heldReleased = true;
   }
 
@@ -322,11 +338,16 @@ class EmbeddedExecutor implements Executor {
   ): Promise<void> {
     const { task } = record;
     const setAside = async (reason: string): Promise<void> => {
+<<<<<<< ours
       this.#log.error({ task: task.id, tool: task.tool }, reason);
       await record.write((current, now) => hold(current, reason, now), {
         ...NOTHING,
         events: [{ kind: 'held', reason }],
       });
+=======
+      this.#log.error(logBindings(task), reason);
+      await record.write((current, now) => hold(current, reason, now), []);
+>>>>>>> theirs
       this.#forget(task.id);
     };
     const tool = this.#tools.get(task.tool);
@@ -357,6 +378,7 @@ class EmbeddedExecutor implements Executor {
       clock: this.#clock,
       log: this.#log,
       limits: this.#limits,
+      trace: this.#telemetry?.run(task, { withinCall: running.takeBack !== undefined, entries: entries.length }),
       onEnd,
     });
     running.run = run;
@@ -394,6 +416,7 @@ class EmbeddedExecutor implements Executor {
 function draining(): ErrandError {
   return new ErrandError('draining', 'the server is shutting down');
 }
+<<<<<<< ours
 
 function changed(before: Task, after: Task): { task: Task } | undefined {
   return after === before ? undefined : { task: after };
@@ -415,3 +438,5 @@ async function argumentsFor({ inputSchema }: ToolVersion, task: Task): ReturnTyp
   const args = structuredClone(task.arguments);
   return inputSchema === undefined ? { value: args } : check(inputSchema, args);
 }
+=======
+>>>>>>> theirs

@@ -3,6 +3,7 @@ import { toMs } from '../../duration.ts';
 import { jsonCopy } from '../../json.ts';
 import { checkSize } from '../../limits.ts';
 import type { CallOutcome } from '../../task/journal.ts';
+import type { StepTrace } from '../../telemetry.ts';
 import type { StepContext, StepOptions } from '../context.ts';
 import { toFailure } from '../failures.ts';
 import { backoffAfter, isWorthAnother, toRetry, type Retry } from '../retry.ts';
@@ -38,14 +39,17 @@ export function toStep(name: string, fn: Step['fn'], options: StepOptions): Step
 
 /** Runs the effect of a step and records its outcome. */
 export async function runStep(run: Run, call: Call, step: Step): Promise<void> {
+  const trace = run.trace?.step(step.name);
   try {
-    await run.journal.end(call, await outcomeOf(run, call, step));
+    const outcome = await outcomeOf(run, call, step, trace);
+    trace?.end(outcome);
+    await run.journal.end(call, outcome);
   } catch (error) {
     run.abandon(error);
   }
 }
 
-async function outcomeOf(run: Run, call: Call, step: Step): Promise<CallOutcome> {
+async function outcomeOf(run: Run, call: Call, step: Step, trace: StepTrace | undefined): Promise<CallOutcome> {
   if (step.atMostOnce) {
     if (call.replayed) return unknownOutcome(step.name);
     await run.write((task) => task);
@@ -55,7 +59,11 @@ async function outcomeOf(run: Run, call: Call, step: Step): Promise<CallOutcome>
   }
   const what = `what step "${step.name}" returned`;
   try {
+<<<<<<< ours
     const value = jsonCopy(await attempts(run, call, step), `step "${step.name}"`);
+=======
+    const value = jsonCopy(await attempts(run, stepKey(run.task.seed, call), step, trace), `step "${step.name}"`);
+>>>>>>> theirs
     checkSize(value, run.limits.stepBytes, what);
     return { value };
   } catch (error) {
@@ -77,18 +85,30 @@ function stepKey(seed: string, call: Call): string {
 }
 
 /** Tries the effect until it succeeds, or until there is no point in another attempt. */
+<<<<<<< ours
 async function attempts(run: Run, call: Call, step: Step): Promise<unknown> {
   const { name, fn, retry } = step;
   const key = stepKey(run.task.seed, call);
+=======
+async function attempts(run: Run, key: string, step: Step, trace: StepTrace | undefined): Promise<unknown> {
+  const { name, fn, when } = step;
+>>>>>>> theirs
   for (let attempt = 1; ; attempt++) {
     await run.resumed();
     try {
-      return await once(run, step, (signal) => fn({ key, attempt, signal }));
+      return await once(run, step, (signal) => {
+        const effect = (): unknown => fn({ key, attempt, signal });
+        return trace === undefined ? effect() : trace.within(effect);
+      });
     } catch (error) {
       if (run.signal.aborted || !isWorthAnother(attempt, retry, error)) throw error;
       run.log.warn({ step: name, attempt, err: error }, 'step failed, trying again');
+<<<<<<< ours
       const failure = toFailure(error, name);
       run.note({ kind: 'step_retried', name, ordinal: call.entry.ordinal, attempt, failure });
+=======
+      trace?.retried(error);
+>>>>>>> theirs
     }
     // Where the run is over meanwhile, this waits for ever, and nothing holds it.
     await new Promise<void>((resolve) => void run.after(backoffAfter(attempt, retry), resolve));

@@ -13,10 +13,17 @@ import { createTaskContext } from '../../engine/task-context.ts';
 import type { Handler } from '../../engine/tool.ts';
 import { ErrandError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
+<<<<<<< ours
 import type { LoggedEvent } from '../../task/event.ts';
 import { isRepeatable, type CallKind, type JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task, type TaskOutcome, type ToolResult } from '../../task/task.ts';
 import { finish, grow, hold, park, retry } from '../../task/transitions.ts';
+=======
+import type { JournalEntry } from '../../task/journal.ts';
+import { isTerminal, type Task, type TaskOutcome } from '../../task/task.ts';
+import { describe, finish, hold, park } from '../../task/transitions.ts';
+import { logBindings, type RunTrace } from '../../telemetry.ts';
+>>>>>>> theirs
 import type { Place } from './place.ts';
 import type { Gains, TaskRecord } from './record.ts';
 import { Showing, type Shown } from './showing.ts';
@@ -54,6 +61,7 @@ export interface RunParts {
   readonly clock: Clock;
   readonly log: Logger;
   readonly limits: Limits;
+  readonly trace: RunTrace | undefined;
   readonly onEnd: (end: RunEnd) => void;
 }
 
@@ -61,6 +69,7 @@ export interface RunParts {
 export class EmbeddedRun implements Run, JournalHost {
   readonly journal: Journal;
   readonly limits: Limits;
+  readonly trace: RunTrace | undefined;
   readonly #parts: RunParts;
   // Both are made when somebody asks for them, as most handlers never do.
   #controller: AbortController | undefined;
@@ -93,6 +102,7 @@ export class EmbeddedRun implements Run, JournalHost {
   constructor(parts: RunParts) {
     this.#parts = parts;
     this.limits = parts.limits;
+    this.trace = parts.trace;
     this.#clock = parts.clock;
     this.#timers = new Timers(parts.clock, () => this.now());
     this.#showing = new Showing(
@@ -131,7 +141,7 @@ export class EmbeddedRun implements Run, JournalHost {
 
   get log(): Logger {
     if (this.#log === undefined) {
-      this.#log = this.#parts.log.child({ tool: this.#parts.tool.name, task: this.task.id });
+      this.#log = this.#parts.log.child(logBindings(this.task, this.trace));
       if (!this.journal.live) this.#log.level = 'silent'; // what was logged before a crash is not logged again
     }
     return this.#log;
@@ -144,7 +154,8 @@ export class EmbeddedRun implements Run, JournalHost {
   /** Starts the handler. */
   start(): void {
     this.#stir();
-    contain(this.#contained, () => void this.#handle());
+    const handle = (): void => void this.#handle();
+    contain(this.#contained, this.trace === undefined ? handle : () => this.trace!.within(handle));
   }
 
   async #handle(): Promise<void> {
@@ -457,6 +468,7 @@ export class EmbeddedRun implements Run, JournalHost {
   #end(end: RunEnd): void {
     if (this.#over) return;
     this.halt();
+    this.trace?.end(end);
     this.#parts.place.leave();
     if (end.kind !== 'ended' && end.kind !== 'parked') {
       this.#aborted = true;
