@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Store } from '../../store.ts';
 import type { BeginEntry, EndEntry, JournalEntry } from '../../task/journal.ts';
-import type { Task } from '../../task/task.ts';
+import type { Parent, Task } from '../../task/task.ts';
 import { created } from '../../task/transitions.ts';
 
 /** What a test is about: a store that is open and empty, and the time that its clock shows. */
@@ -52,8 +52,8 @@ export function end(seq: number, begun: number, outcome: EndEntry['outcome']): E
   return { seq, type: 'end', begin: begun, outcome };
 }
 
-/** Every field set, with texts that are no plain ASCII. */
-export function richTask(store: Store): Task {
+/** Every field set (that is what `Required` sees to), with texts that are no plain ASCII. */
+export function richTask(store: Store): Required<Task> & { readonly parent: Required<Parent> } {
   return {
     ...newTask(store),
     version: 4,
@@ -78,10 +78,11 @@ export function richTask(store: Store): Task {
     runs: 2,
     held: 'why',
     paused: true,
+    blocked: true,
     steering: ['hurry', { by: 3 }],
     retries: 2,
     subtasks: 4,
-    parent: { id: store.newId(), root: store.newId(), key: 'ü', path: 'a/ü' },
+    parent: { id: store.newId(), root: store.newId(), key: 'ü', path: 'a/ü', weight: 0.5 },
     scopes: ['read', 'write'],
     idempotency: { key: 'key "1"', digest: 'digest' },
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
