@@ -1,13 +1,9 @@
 import type { Logger } from 'pino';
 import type { RegisteredTool } from './registry.ts';
 import type { Limits } from '../limits.ts';
-<<<<<<< ours
 import type { LoggedEvent } from '../task/event.ts';
 import type { Progress, Task } from '../task/task.ts';
-=======
-import type { Task } from '../task/task.ts';
 import type { RunTrace } from '../telemetry.ts';
->>>>>>> theirs
 import type { Journal } from './journal.ts';
 
 /** The other tasks of the store, as far as a run deals with them. */

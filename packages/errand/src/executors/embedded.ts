@@ -3,16 +3,10 @@ import { delay, type Clock } from '../clock.ts';
 import { setAlarm } from '../engine/alarm.ts';
 import { coalesce } from '../engine/coalesce.ts';
 import { installContainment } from '../engine/containment.ts';
-<<<<<<< ours
-import { cancelling } from '../engine/ending.ts';
-import { deadlinePassed } from '../engine/failures.ts';
-import type { Registry, ToolVersion } from '../engine/registry.ts';
-import type { Kin } from '../engine/run.ts';
-=======
 import { releasing } from '../engine/control.ts';
 import { deadlinePassed } from '../engine/failures.ts';
 import type { Registry } from '../engine/registry.ts';
->>>>>>> theirs
+import type { Kin } from '../engine/run.ts';
 import { startSweeper } from '../engine/sweeper.ts';
 import type { Watch } from '../engine/watching.ts';
 import { ErrandError } from '../errors.ts';
@@ -21,15 +15,12 @@ import { issuesText } from '../schema.ts';
 import type { Limits } from '../limits.ts';
 import type { Store } from '../store.ts';
 import { isTerminal, type Task } from '../task/task.ts';
-<<<<<<< ours
-import { began, finish, hold, release, unblock } from '../task/transitions.ts';
-=======
 import { began, finish, hold } from '../task/transitions.ts';
 import { logBindings, type Telemetry } from '../telemetry.ts';
 import { argumentsFor } from './embedded/arguments.ts';
->>>>>>> theirs
 import { follow, type Following } from './embedded/following.ts';
 import { loadOf } from './embedded/load.ts';
+import { kinOf } from './embedded/kin.ts';
 import { Place } from './embedded/place.ts';
 import { NOTHING, TaskRecord } from './embedded/record.ts';
 import { EmbeddedRun, type RunEnd } from './embedded/run.ts';
@@ -105,11 +96,8 @@ class EmbeddedExecutor implements Executor {
     this.#clock = clock;
     this.#log = log;
     this.#limits = limits;
-<<<<<<< ours
-    this.#kin = kinOf(store, watch, tools);
-=======
     this.#telemetry = telemetry;
->>>>>>> theirs
+    this.#kin = kinOf(store, watch, tools);
     this.#slots = new Slots(concurrency, (tool) => tools.get(tool)?.concurrency ?? Infinity);
   }
 
@@ -338,16 +326,11 @@ class EmbeddedExecutor implements Executor {
   ): Promise<void> {
     const { task } = record;
     const setAside = async (reason: string): Promise<void> => {
-<<<<<<< ours
-      this.#log.error({ task: task.id, tool: task.tool }, reason);
+      this.#log.error(logBindings(task), reason);
       await record.write((current, now) => hold(current, reason, now), {
         ...NOTHING,
         events: [{ kind: 'held', reason }],
       });
-=======
-      this.#log.error(logBindings(task), reason);
-      await record.write((current, now) => hold(current, reason, now), []);
->>>>>>> theirs
       this.#forget(task.id);
     };
     const tool = this.#tools.get(task.tool);
@@ -416,27 +399,3 @@ class EmbeddedExecutor implements Executor {
 function draining(): ErrandError {
   return new ErrandError('draining', 'the server is shutting down');
 }
-<<<<<<< ours
-
-function changed(before: Task, after: Task): { task: Task } | undefined {
-  return after === before ? undefined : { task: after };
-}
-
-function kinOf(store: Store, watch: Watch, tools: Registry): Kin {
-  return {
-    tool: (name) => tools.get(name),
-    newId: () => store.newId(),
-    read: (id) => store.read(id),
-    watch,
-    unblock: (id) => store.change(id, (task) => changed(task, unblock(task, store.now()))),
-    cancel: (id) => store.changeTree(id, (task) => cancelling(task, store.now())),
-  };
-}
-
-/** A copy of the arguments as the handler takes them. */
-async function argumentsFor({ inputSchema }: ToolVersion, task: Task): ReturnType<typeof check> {
-  const args = structuredClone(task.arguments);
-  return inputSchema === undefined ? { value: args } : check(inputSchema, args);
-}
-=======
->>>>>>> theirs

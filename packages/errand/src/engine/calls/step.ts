@@ -59,11 +59,7 @@ async function outcomeOf(run: Run, call: Call, step: Step, trace: StepTrace | un
   }
   const what = `what step "${step.name}" returned`;
   try {
-<<<<<<< ours
-    const value = jsonCopy(await attempts(run, call, step), `step "${step.name}"`);
-=======
-    const value = jsonCopy(await attempts(run, stepKey(run.task.seed, call), step, trace), `step "${step.name}"`);
->>>>>>> theirs
+    const value = jsonCopy(await attempts(run, call, step, trace), `step "${step.name}"`);
     checkSize(value, run.limits.stepBytes, what);
     return { value };
   } catch (error) {
@@ -85,14 +81,9 @@ function stepKey(seed: string, call: Call): string {
 }
 
 /** Tries the effect until it succeeds, or until there is no point in another attempt. */
-<<<<<<< ours
-async function attempts(run: Run, call: Call, step: Step): Promise<unknown> {
+async function attempts(run: Run, call: Call, step: Step, trace: StepTrace | undefined): Promise<unknown> {
   const { name, fn, retry } = step;
   const key = stepKey(run.task.seed, call);
-=======
-async function attempts(run: Run, key: string, step: Step, trace: StepTrace | undefined): Promise<unknown> {
-  const { name, fn, when } = step;
->>>>>>> theirs
   for (let attempt = 1; ; attempt++) {
     await run.resumed();
     try {
@@ -103,12 +94,9 @@ async function attempts(run: Run, key: string, step: Step, trace: StepTrace | un
     } catch (error) {
       if (run.signal.aborted || !isWorthAnother(attempt, retry, error)) throw error;
       run.log.warn({ step: name, attempt, err: error }, 'step failed, trying again');
-<<<<<<< ours
       const failure = toFailure(error, name);
       run.note({ kind: 'step_retried', name, ordinal: call.entry.ordinal, attempt, failure });
-=======
       trace?.retried(error);
->>>>>>> theirs
     }
     // Where the run is over meanwhile, this waits for ever, and nothing holds it.
     await new Promise<void>((resolve) => void run.after(backoffAfter(attempt, retry), resolve));

@@ -13,17 +13,11 @@ import { createTaskContext } from '../../engine/task-context.ts';
 import type { Handler } from '../../engine/tool.ts';
 import { ErrandError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
-<<<<<<< ours
 import type { LoggedEvent } from '../../task/event.ts';
 import { isRepeatable, type CallKind, type JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task, type TaskOutcome, type ToolResult } from '../../task/task.ts';
 import { finish, grow, hold, park, retry } from '../../task/transitions.ts';
-=======
-import type { JournalEntry } from '../../task/journal.ts';
-import { isTerminal, type Task, type TaskOutcome } from '../../task/task.ts';
-import { describe, finish, hold, park } from '../../task/transitions.ts';
 import { logBindings, type RunTrace } from '../../telemetry.ts';
->>>>>>> theirs
 import type { Place } from './place.ts';
 import type { Gains, TaskRecord } from './record.ts';
 import { Showing, type Shown } from './showing.ts';
