@@ -92,6 +92,7 @@ function streamOf(messages: AsyncIterable<JsonRpcMessage>, gone: AbortController
   let beat: ReturnType<typeof setInterval>;
   return new ReadableStream({
     start(controller) {
+      controller.enqueue(encoder.encode(KEEP_ALIVE)); // some proxies hold a response back until its body begins
       beat = setInterval(() => {
         if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(KEEP_ALIVE));
       }, KEEP_ALIVE_MS);

@@ -261,6 +261,7 @@ class HttpInbound implements Inbound {
 /** Writes messages as they come, and no faster than the client reads them. */
 async function sendStream(response: ServerResponse, messages: AsyncIterable<JsonRpcMessage>): Promise<void> {
   response.writeHead(200, SSE_HEADERS).flushHeaders();
+  response.write(KEEP_ALIVE); // some proxies hold a response back until its body begins
   const beat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(KEEP_ALIVE);
   }, KEEP_ALIVE_MS);

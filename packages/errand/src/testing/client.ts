@@ -88,7 +88,7 @@ export function clientOver(
       }),
       principal && { principal },
     );
-    return (await answer.json()) as JsonRpcResponse;
+    return responseIn(await answer.text());
   }
 
   async function result(method: string, params: JsonObject): Promise<JsonObject> {
@@ -149,6 +149,12 @@ export function clientOver(
       }
     },
   };
+}
+
+/** The response in a body: all of it, or the last message of a stream, which a call gets that is held for a while. */
+function responseIn(body: string): JsonRpcResponse {
+  const last = body.startsWith('{') ? body : body.slice(body.lastIndexOf('\ndata: ') + '\ndata: '.length);
+  return JSON.parse(last) as JsonRpcResponse;
 }
 
 /** The answers, where they are good for one of the questions. Throws where it would be asked the same again. */

@@ -159,7 +159,7 @@ describe('time that a test turns', () => {
   it('runs out for a call that is answered by a task then, and holds one that takes no tasks', async () => {
     const t = await up(
       (errand) =>
-        errand.tool('work', { patience: '10s', deadline: '2d' }, async (_, task) => {
+        errand.tool('work', { patience: '10s', deadline: '2d', holdFor: Infinity }, async (_, task) => {
           await task.step('work', () => clock.sleep('1d'));
           return `after ${clock.elapsed() / DAY}`;
         }),
