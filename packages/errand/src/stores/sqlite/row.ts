@@ -171,7 +171,7 @@ function moreOf(task: Task, thinned: Thinned | undefined): string | null {
     thinned === undefined
   )
     return null;
-  const more: { [Name in keyof More]: More[Name] | undefined } = {
+  const more: { [Name in keyof More]-?: More[Name] | undefined } = {
     progress,
     runs: runs === 0 ? undefined : runs,
     steering,
@@ -186,7 +186,7 @@ function moreOf(task: Task, thinned: Thinned | undefined): string | null {
 function originOf({ parent, scopes, idempotency, traceparent }: Task): string | null {
   if (parent === undefined && scopes === undefined && idempotency === undefined && traceparent === undefined)
     return null;
-  const origin: { [Name in keyof Origin]: Origin[Name] | undefined } = { parent, scopes, idempotency, traceparent };
+  const origin: { [Name in keyof Origin]-?: Origin[Name] | undefined } = { parent, scopes, idempotency, traceparent };
   return JSON.stringify(origin);
 }
 
