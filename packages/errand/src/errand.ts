@@ -30,6 +30,7 @@ import { serveStdio, type StdioOptions, type StdioServing } from './serve/stdio.
 import type { Store } from './store.ts';
 import { memory } from './stores/memory.ts';
 import type { Principal } from './task/principal.ts';
+import { openTelemetry } from './telemetry/opentelemetry.ts';
 
 /** How long running steps are waited for when the server closes, in ms. */
 const GRACE_MS = 10_000;
@@ -53,6 +54,11 @@ export interface ErrandOptions extends WithoutTasks {
   readonly secret?: string | Uint8Array;
   /** Default: a pino logger on stderr at level `warn`. */
   readonly log?: Logger;
+  /**
+   * Whether OpenTelemetry is told of calls, runs, steps and commits. Default: where an SDK is registered with
+   * `@opentelemetry/api` when the server starts; without one nothing is told, and nothing of it costs.
+   */
+  readonly telemetry?: boolean;
 }
 
 /** What a host that keeps its own HTTP server knows of a request. */
@@ -121,7 +127,8 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   const hold = holdOf('createErrand', options, DEFAULT_HOLD);
   const limits = limitsOf(options.limits);
   const watch = createWatch(store, clock);
-  const executor = embedded({ store, watch, tools, concurrency, clock, log, limits });
+  const telemetry = openTelemetry(options.telemetry);
+  const executor = embedded({ store, watch, tools, concurrency, clock, log, limits, telemetry });
   const commands = createTaskCommands(store, createSight(store, watch, clock), limits);
   const admission = createAdmission(store, executor, limits);
   const pace = createPollPacer(limits.pollsPerSecond, clock);
@@ -132,7 +139,9 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   );
   const handoff = createHandoff({ commands, tools, clock, pace });
   const holding = createHolding({ executor, commands, states, clock });
-  const call = createCalling({ store, executor, tools, states, holding, handoff, admission, limits, clock, log });
+  const call = telemetry.calls(
+    createCalling({ store, executor, tools, states, commands, holding, handoff, admission, limits, clock, log }),
+  );
   const backend = server && sdkBackend(server);
   const info = { name, version, ...(title && { title }), ...(instructions && { instructions }) };
   const closers: (() => Promise<void> | void)[] = [];
@@ -150,6 +159,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     call: (request, caller, onTask) => onceStarted(() => call(request, caller, onTask)),
     read: (principal, taskId) =>
       onceStarted(() => {
+        telemetry.polled();
         const turn = pace(principal);
         return turn === undefined
           ? commands.read(principal, taskId)
@@ -180,6 +190,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     const { secret } = options;
     seal = createSeal(secret === undefined ? await store.secret() : Buffer.from(secret), 'requestState');
     await backend?.start();
+    telemetry.start(store, executor);
     await executor.start();
     running = true;
   }
@@ -189,6 +200,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     await starting?.catch(() => undefined);
     front.drain();
     await Promise.all([executor.close(GRACE_MS), ...closers.map((stop) => stop())]);
+    telemetry.stop();
     await store.close();
   }
 

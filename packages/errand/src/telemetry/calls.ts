@@ -1,5 +1,5 @@
 import { context, SpanKind, trace, type Attributes, type Context, type Link, type Tracer } from '@opentelemetry/api';
-import type { CallAnswer, Caller, Engine, ToolCall } from '../engine/engine.ts';
+import type { CallAnswer, Caller, ToolCall } from '../engine/engine.ts';
 import { RpcError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import {
@@ -47,9 +47,9 @@ export async function timeCall(
 /** Answers a call of a tool within a span, which becomes the trace of the task that it makes. */
 export async function traceCall(
   tracer: Tracer,
-  answerCall: Engine['call'],
   call: ToolCall,
   caller: Caller,
+  answer: (traced: ToolCall) => Promise<CallAnswer>,
 ): Promise<CallAnswer> {
   const { base, links } = placeOf(call);
   const attributes = { ...attributesOf(caller), [METHOD]: CALL, [OPERATION]: 'execute_tool', [TOOL]: call.tool };
@@ -58,12 +58,12 @@ export async function traceCall(
   // Without a name of its own, the span is nobody's, and the task keeps the trace of its caller.
   const traced: ToolCall = traceparent === undefined ? call : { ...call, trace: { traceparent, from: 'message' } };
   try {
-    const answer = await within(span, base, () => answerCall(traced, caller));
-    span.setAttribute(ANSWER, answer.kind);
-    if (answer.kind === 'task') span.setAttribute(TASK_ID, answer.task.id);
-    const errorType = errorTypeOfAnswer(answer);
+    const answered = await within(span, base, () => answer(traced));
+    span.setAttribute(ANSWER, answered.kind);
+    if (answered.kind !== 'input' && answered.task) span.setAttribute(TASK_ID, answered.task.id);
+    const errorType = errorTypeOfAnswer(answered);
     if (errorType !== undefined) fail(span, errorType);
-    return answer;
+    return answered;
   } catch (thrown) {
     const code = thrown instanceof RpcError ? thrown.code : -32603;
     span.setAttribute(RESPONSE_CODE, `${code}`);

@@ -62,11 +62,13 @@ export function openTelemetry(wanted: boolean | undefined): ServerTelemetry {
       return listeners && traceRun(listeners.tracer, listeners.instruments, task, facts);
     },
 
-    calls: (answerCall) => (call, caller) => {
-      if (listeners === undefined) return answerCall(call, caller);
+    calls: (answerCall) => (call, caller, onTask) => {
+      if (listeners === undefined) return answerCall(call, caller, onTask);
       const { tracer, instruments } = listeners;
       const answer = () =>
-        tracer === undefined ? answerCall(call, caller) : traceCall(tracer, answerCall, call, caller);
+        tracer === undefined
+          ? answerCall(call, caller, onTask)
+          : traceCall(tracer, call, caller, (traced) => answerCall(traced, caller, onTask));
       return timeCall(instruments, answer, call.tool);
     },
 
