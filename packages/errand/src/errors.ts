@@ -36,8 +36,12 @@ export const ERRORS = {
   taskLimit: { code: -31007, status: 200, retryable: true },
   /** A task began more steps than it may. */
   stepLimit: { code: -31008, status: 200, retryable: false },
+  /** The idempotency key of a call was used for another call. */
+  keyConflict: { code: -31009, status: 200, retryable: false },
   deadline: { code: -31010, status: 200, retryable: false },
   interrupted: { code: -31011, status: 200, retryable: true },
+  /** What only a caller may have who is known: anonymous ones know their tasks by the ids alone. */
+  anonymous: { code: -31012, status: 403, retryable: false },
 } as const satisfies Record<string, { code: number; status: number; retryable: boolean }>;
 
 /** The name of an error of the table. */

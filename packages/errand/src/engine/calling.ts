@@ -10,11 +10,13 @@ import type { InputResponse } from '../task/input.ts';
 import type { Task, TaskOutcome } from '../task/task.ts';
 import type { Admission } from './admission.ts';
 import { refusedArguments } from './arguments.ts';
+import type { TaskCommands } from './commands.ts';
 import type { Questions } from './context.ts';
 import { contained } from './containment.ts';
 import type { CallAnswer, Caller, Engine, OnTask, ToolCall } from './engine.ts';
 import type { Handoff } from './handoff.ts';
 import { plain, type Holding } from './holding.ts';
+import { callOnce } from './idempotency.ts';
 import { newTask } from './new-task.ts';
 import { createPlainContext } from './plain-context.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
@@ -31,6 +33,7 @@ export interface CallingParts {
   readonly executor: Executor;
   readonly tools: Registry;
   readonly states: RequestStates;
+  readonly commands: TaskCommands;
   readonly holding: Holding;
   readonly handoff: Handoff;
   readonly admission: Admission;
@@ -47,6 +50,7 @@ export function createCalling({
   executor,
   tools,
   states,
+  commands,
   holding,
   handoff,
   admission,
@@ -54,6 +58,7 @@ export function createCalling({
   clock,
   log,
 }: CallingParts): Engine['call'] {
+  const once = { store, commands, holding, clock };
   return async function answerCall(call, caller, onTask) {
     const tool = tools.get(call.tool);
     if (tool === undefined) {
@@ -153,6 +158,7 @@ export function createCalling({
     task: Task,
     onTask: OnTask | undefined,
   ): Promise<CallAnswer> {
+    if (call.idempotencyKey !== undefined) return callOnce(once, tool, call, caller, task, onTask);
     if (!call.takesTasks) return holding.begin(tool.hold, call, caller, task, onTask);
     return tool.task === 'always' ? createTask(tool, task) : attempt(tool, caller, task);
   }

@@ -28,6 +28,8 @@ export interface ToolCall {
   readonly inputResponses?: Readonly<Record<string, InputResponse>>;
   /** What the client echoed from an earlier `input` answer to this call. */
   readonly requestState?: string;
+  /** However often a call is made under one key, there is one task: per principal and tool, as long as the task is kept. */
+  readonly idempotencyKey?: string;
   /** The trace that the call is part of, where its sender says so. */
   readonly trace?: TraceContext;
 }

@@ -7,6 +7,7 @@ import { created } from '../task/transitions.ts';
 import { askedInWords } from './capabilities.ts';
 import type { Caller, ToolCall } from './engine.ts';
 import { handsOff } from './hold.ts';
+import { idempotencyOf, seedOf } from './idempotency.ts';
 import type { RegisteredTool } from './registry.ts';
 
 /** The task that a call may become. */
@@ -17,6 +18,7 @@ export function newTask(
   caller: Caller,
   prepared: JsonValue | undefined,
 ): Task {
+  const { idempotencyKey: key } = call;
   return created(
     {
       id: store.newId(),
@@ -25,7 +27,8 @@ export function newTask(
       toolVersion: tool.version,
       arguments: call.arguments,
       ...(prepared === undefined ? {} : { prepared }),
-      seed: randomUUID(),
+      seed: key === undefined ? randomUUID() : seedOf(key, tool.name, caller.principal),
+      ...(key !== undefined && { idempotency: idempotencyOf(key, call, caller.principal) }),
       capabilities: call.takesTasks || !handsOff(tool.hold) ? call.capabilities : askedInWords(call.capabilities),
       ...(caller.scopes && { scopes: caller.scopes }),
       ...(call.trace && { traceparent: call.trace.traceparent }),

@@ -4,7 +4,7 @@ import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import type { JsonRpcRequest } from '../../jsonrpc.ts';
 import { traceContextOf } from '../../traceparent.ts';
-import { inputCapabilities, readEnvelope, takesTasks, TASKS, unsupported, VERSION } from './envelope.ts';
+import { inputCapabilities, META, readEnvelope, takesTasks, TASKS, unsupported, VERSION } from './envelope.ts';
 import type { Envelope } from './envelope.ts';
 import {
   checkMethodHeader,
@@ -104,7 +104,7 @@ function decodeCall(
   if (!isObject(args)) throw invalid('arguments must be an object');
   if (requestState !== undefined && typeof requestState !== 'string') throw invalid('requestState must be a string');
   const trace = traceContextOf(envelope.meta, header);
-  return {
+  const call = {
     tool: name,
     arguments: args,
     takesTasks: takesTasks(envelope),
@@ -113,6 +113,10 @@ function decodeCall(
     ...(requestState === undefined ? {} : { requestState }),
     ...(trace && { trace }),
   };
+  const key = envelope.meta[META.idempotencyKey];
+  if (key === undefined) return call;
+  if (typeof key !== 'string') throw invalid(`_meta["${META.idempotencyKey}"] must be a string`);
+  return { ...call, idempotencyKey: key };
 }
 
 function responsesOf(value: unknown): Record<string, JsonObject> {

@@ -11,7 +11,7 @@ export const VERSION = '2026-07-28';
 /** The extension that tasks are. */
 export const TASKS = 'io.modelcontextprotocol/tasks';
 
-/** The keys of `_meta` that the revision gives a meaning. */
+/** The keys of `_meta` that the revision gives a meaning, and ours. */
 export const META = {
   protocolVersion: 'io.modelcontextprotocol/protocolVersion',
   clientCapabilities: 'io.modelcontextprotocol/clientCapabilities',
@@ -20,6 +20,7 @@ export const META = {
   serverInfo: 'io.modelcontextprotocol/serverInfo',
   subscriptionId: 'io.modelcontextprotocol/subscriptionId',
   relatedTask: 'io.modelcontextprotocol/related-task',
+  idempotencyKey: 'dev.errand/idempotencyKey',
 } as const;
 
 const LOG_LEVELS = new Set(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']);
