@@ -22,7 +22,7 @@ import { follow, type Following } from './embedded/following.ts';
 import { loadOf } from './embedded/load.ts';
 import { kinOf } from './embedded/kin.ts';
 import { Place } from './embedded/place.ts';
-import { NOTHING, TaskRecord } from './embedded/record.ts';
+import { EMPTY, NOTHING, TaskRecord } from './embedded/record.ts';
 import { EmbeddedRun, type RunEnd } from './embedded/run.ts';
 import { Slots } from './slots.ts';
 
@@ -192,7 +192,7 @@ class EmbeddedExecutor implements Executor {
       outcome,
       watch: (listener) => record.onTask(listener),
       persist: () => {
-        record.persist('now', () => running.run?.take() ?? NOTHING);
+        record.persist('now', () => running.run?.take() ?? EMPTY);
         // It waits for a slot: from here on it queues as a task like any other.
         if (running.run === undefined && !running.place.held) this.#forget(task.id);
       },

@@ -60,7 +60,7 @@ export class Subtasks {
       () => this.#ended(key, false),
     );
     const id = call.entry.value as string;
-    const promise = call.promise as Promise<JsonValue> as unknown as Promise<ToolResult>;
+    const promise = call.promise as unknown as Promise<ToolResult>;
     return { key, id, then: promise.then.bind(promise), cancel: () => this.#cancel(key) };
   }
 

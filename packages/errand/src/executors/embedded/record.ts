@@ -7,12 +7,12 @@ import { StaleJournal, type Change, type Creation, type Store } from '../../stor
 import type { LoggedEvent } from '../../task/event.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task } from '../../task/task.ts';
-import { grow } from '../../task/transitions.ts';
 
 /** How soon a write is tried again, in ms. */
 const TRY_AGAIN_AFTER = 1000;
 
-type Transition = (task: Task, now: number) => Task;
+/** Makes the next state of a task. */
+export type Transition = (task: Task, now: number) => Task;
 
 /** What a write keeps beside the next state of the task. */
 export interface Gains {
@@ -21,8 +21,18 @@ export interface Gains {
   readonly subtasks: readonly Task[];
 }
 
+/** What one write takes along. */
+export interface Parcel {
+  readonly gains: Gains;
+  /** The transition that also shows what is to be shown. */
+  readonly with: (transition: Transition) => Transition;
+}
+
 /** The gains of a write that changes the task alone. */
 export const NOTHING: Gains = { entries: [], events: [], subtasks: [] };
+
+/** What a write takes along that has nothing to take. */
+export const EMPTY: Parcel = { gains: NOTHING, with: (transition) => transition };
 
 /**
  * The task of a run, as the run may write it. Until it is persisted everything stays in memory,
@@ -218,7 +228,7 @@ export class TaskRecord {
    * Writes the task and its journal down, unless that was done or `cause` does not ask for it. What the
    * run does until the commit comes is part of it, so that a quick task is written once.
    */
-  persist(cause: 'wait' | 'sleep' | 'now', unwritten: () => Gains): void {
+  persist(cause: 'wait' | 'sleep' | 'now', unwritten: () => Parcel): void {
     if (this.#persisted || (cause === 'sleep' && !this.#sleepPersists)) return;
     this.#persisted = true;
     let made: Creation | undefined;
@@ -226,8 +236,8 @@ export class TaskRecord {
       // A commit that was held up is made again; what was written since comes as changes after it.
       if (made === undefined) {
         const last = unwritten();
-        this.#hold(last);
-        made = { ...this.#held, task: grow(this.#task, last.subtasks.length, this.now()) };
+        this.#hold(last.gains);
+        made = { ...this.#held, task: last.with((task) => task)(this.#task, this.now()) };
         this.#made = true;
       }
       return made;

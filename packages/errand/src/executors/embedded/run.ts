@@ -14,23 +14,16 @@ import type { Handler } from '../../engine/tool.ts';
 import { ErrandError } from '../../errors.ts';
 import type { Limits } from '../../limits.ts';
 import type { LoggedEvent } from '../../task/event.ts';
-import { isRepeatable, type CallKind, type JournalEntry } from '../../task/journal.ts';
+import { isRepeatable, type JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task, type TaskOutcome, type ToolResult } from '../../task/task.ts';
-import { finish, grow, hold, park, retry } from '../../task/transitions.ts';
+import { finish, hold, retry } from '../../task/transitions.ts';
 import { logBindings, type RunTrace } from '../../telemetry.ts';
+import { Outbox } from './outbox.ts';
 import type { Place } from './place.ts';
-import type { Gains, TaskRecord } from './record.ts';
-import { Showing, type Shown } from './showing.ts';
+import { NOTHING, type Parcel, type TaskRecord, type Transition } from './record.ts';
+import { Resting, type Restful } from './resting.ts';
+import type { Shown } from './showing.ts';
 import { Timers } from './timers.ts';
-
-/** How long a run that only waits stays in memory, in ms. */
-const PARK_AFTER = 1000;
-
-/** How long a replay may take over what the code before it did at once, in ms. */
-const STALLED_AFTER = 60_000;
-
-/** So many subtasks are made in one command; the event loop goes on between two. */
-const BORN_AT_ONCE = 200;
 
 /** How a run came to its end. */
 export type RunEnd =
@@ -60,7 +53,7 @@ export interface RunParts {
 }
 
 /** One execution of a handler in this process. */
-export class EmbeddedRun implements Run, JournalHost {
+export class EmbeddedRun implements Run, JournalHost, Restful {
   readonly journal: Journal;
   readonly limits: Limits;
   readonly trace: RunTrace | undefined;
@@ -73,23 +66,13 @@ export class EmbeddedRun implements Run, JournalHost {
   readonly #timers: Timers;
   readonly #startedAt: number;
   readonly #subtasks = new Subtasks(this);
-  readonly #showing: Showing;
-  /** What the next write takes along. */
-  #events: LoggedEvent[] = [];
-  #born: Task[] = [];
-  #spawning: Promise<unknown> | undefined;
-  /** Says to the clock that this run has come to rest. */
-  #settled: (() => void) | undefined;
-  /** Stops what comes when the run rests for a while. */
-  #stopRest: (() => void) | undefined;
-  /** Effects that run. */
-  #effects = 0;
+  readonly #outbox: Outbox;
+  readonly #resting: Resting;
   #over = false;
   #aborted = false;
   /** The end that comes next is the run's own. */
   #finishing = false;
-  /** The handler has returned, and waits for its subtasks. */
-  #lingering = false;
+  lingers = false;
   /** How long the replay took, in ms. */
   replayMs = 0;
 
@@ -99,11 +82,8 @@ export class EmbeddedRun implements Run, JournalHost {
     this.trace = parts.trace;
     this.#clock = parts.clock;
     this.#timers = new Timers(parts.clock, () => this.now());
-    this.#showing = new Showing(
-      parts.clock,
-      () => this.flush(),
-      (error) => this.abandon(error),
-    );
+    this.#outbox = new Outbox(parts.clock, () => this.flush(), this.abandon);
+    this.#resting = new Resting(this, parts.place, parts.clock);
     this.#startedAt = parts.clock.elapsed();
     this.journal = new Journal(parts.entries, this);
     this.note({ kind: 'started', replays: parts.entries.length > 0 });
@@ -147,7 +127,7 @@ export class EmbeddedRun implements Run, JournalHost {
 
   /** Starts the handler. */
   start(): void {
-    this.#stir();
+    this.#resting.stir();
     const handle = (): void => void this.#handle();
     contain(this.#contained, this.trace === undefined ? handle : () => this.trace!.within(handle));
   }
@@ -179,14 +159,14 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   async #finish(outcome: TaskOutcome): Promise<void> {
-    if (this.#over || (this.journal.finished && !this.#lingering)) return;
+    if (this.#over || (this.journal.finished && !this.lingers)) return;
     const { unreached } = this.journal;
-    if (unreached !== undefined && !this.#lingering) return this.mismatch(this.journal.unreachedError(unreached));
+    if (unreached !== undefined && !this.lingers) return this.mismatch(this.journal.unreachedError(unreached));
     this.#finishing = true;
     if (this.stepping) this.log.info('the handler ended while steps were running; their outcomes are not kept');
     try {
-      const gains = { ...this.take(), entries: this.journal.finish() };
-      const end = this.#shown((task, now) => finish(task, outcome, now), gains);
+      const { gains, with: shown } = this.#outbox.take(this.journal.finish());
+      const end = shown((task, now) => finish(task, outcome, now));
       // No subtask may outlive it (S-10).
       await (this.#subtasks.live > 0 ? this.#parts.record.endTree(end, gains) : this.#parts.record.write(end, gains));
       this.#end({ kind: 'ended', outcome });
@@ -197,9 +177,14 @@ export class EmbeddedRun implements Run, JournalHost {
 
   /** A task ends after its subtasks. After a crash the handler returns the same again, so nothing of this is recorded. */
   #linger(outcome: TaskOutcome): void {
-    this.#lingering = true;
-    const entries = this.journal.finish();
-    this.#parts.record.write((task) => task, { ...this.take(), entries }).catch(this.abandon);
+    this.lingers = true;
+    const { gains, with: shown } = this.#outbox.take(this.journal.finish());
+    this.#parts.record
+      .write(
+        shown((task) => task),
+        gains,
+      )
+      .catch(this.abandon);
     this.#subtasks.settle(() => void this.#finish(outcome));
     if (!this.#finishing) this.quiet();
   }
@@ -228,29 +213,14 @@ export class EmbeddedRun implements Run, JournalHost {
     return true;
   }
 
-  write(transition: (task: Task, now: number) => Task): Promise<Task> {
-    const gains = this.take();
-    return this.#parts.record.write(this.#shown(transition, gains), gains);
+  write(transition: Transition): Promise<Task> {
+    const { gains, with: shown } = this.take();
+    return this.#parts.record.write(shown(transition), gains);
   }
 
   /** What is to be kept with the next write. */
-  take(): Gains & { events: LoggedEvent[] } {
-    const gains = { entries: this.journal.take(), events: this.#events, subtasks: this.#born };
-    this.#events = [];
-    this.#born = [];
-    return gains;
-  }
-
-  /** Every write takes along what is to be shown, so that none comes too late. */
-  #shown(
-    transition: (task: Task, now: number) => Task,
-    gains: Gains & { events: LoggedEvent[] },
-  ): (task: Task, now: number) => Task {
-    const shown = this.#showing.take();
-    const made = gains.subtasks.length;
-    if (shown === undefined && made === 0) return transition;
-    if (shown !== undefined) gains.events.push(shown.event);
-    return (task, now) => transition(grow(shown?.apply(task, now) ?? task, made, now), now);
+  take(): Parcel {
+    return this.#outbox.take(this.journal.take());
   }
 
   async flush(): Promise<void> {
@@ -258,42 +228,23 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   show(shown: Shown): void {
-    this.#showing.put(shown);
-    if (this.journal.live) this.#showing.hurry();
+    this.#outbox.show(shown, this.journal.live);
   }
 
   note(event: LoggedEvent): void {
-    this.#events.push(event);
+    this.#outbox.note(event);
+  }
+
+  spawn(subtask: Task): Promise<unknown> {
+    return this.#outbox.spawn(subtask);
   }
 
   persist(cause: 'wait' | 'sleep'): void {
     this.#parts.record.persist(cause, () => this.take());
   }
 
-  spawn(subtask: Task): Promise<unknown> {
-    this.#born.push(subtask);
-    this.note({ kind: 'subtask', key: subtask.parent!.key, taskId: subtask.id, tool: subtask.tool });
-    if (this.#born.length >= BORN_AT_ONCE) return this.flush();
-    return (this.#spawning ??= this.#spawnSoon());
-  }
-
-  /** Most handlers begin several at once. */
-  async #spawnSoon(): Promise<void> {
-    const over = this.#clock.busy(this.#born);
-    await new Promise((resolve) => setImmediate(resolve));
-    this.#spawning = undefined;
-    await this.flush().finally(over);
-  }
-
   resumed(): Promise<void> | undefined {
-    if (!this.task.paused) return undefined;
-    return new Promise((resolve) => {
-      const unlisten = this.onTask((task) => {
-        if (task.paused) return;
-        unlisten();
-        resolve();
-      });
-    });
+    return this.#resting.resumed();
   }
 
   at(time: number, action: () => void): () => void {
@@ -305,13 +256,7 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   busy(work: object): () => void {
-    const over = this.#clock.busy(work);
-    this.#effects++;
-    return () => {
-      over();
-      this.#effects--;
-      if (this.task.paused) this.quiet();
-    };
+    return this.#resting.busy(work);
   }
 
   onTask(listener: (task: Task) => void): () => void {
@@ -344,8 +289,7 @@ export class EmbeddedRun implements Run, JournalHost {
   caughtUp(): void {
     this.replayMs = this.#clock.elapsed() - this.#startedAt;
     this.#speakUp();
-    this.#showing.settle(this.task);
-    this.#showing.hurry();
+    this.#outbox.caughtUp(this.task);
   }
 
   #speakUp(): void {
@@ -353,61 +297,21 @@ export class EmbeddedRun implements Run, JournalHost {
   }
 
   resume(): Promise<void> | undefined {
-    const resumed = this.resumed();
-    if (resumed !== undefined) {
-      this.#settle();
-      return resumed;
-    }
-    const granted = this.#parts.place.take();
-    this.#stopRest?.();
-    // Whoever waits for a slot may wait for time, as the one who has it does.
-    if (granted === undefined) this.#stir();
-    else this.#settle();
-    return granted;
+    return this.#resting.resume();
   }
 
   quiet(): void {
-    this.#stopRest?.();
-    if (this.#over) return;
-    if (this.task.paused) {
-      if (this.#effects > 0) return; // the end of the last one comes back here
-      this.#rest();
-    } else if (this.journal.owed !== undefined) {
-      const stalled = (): void => this.mismatch(this.journal.owedError(STALLED_AFTER));
-      this.#stopRest = this.#clock.after(STALLED_AFTER, stalled);
-    } else if (this.#waits()) {
-      this.#rest();
-    } else if (this.journal.live && !this.journal.busy && this.stepping) {
-      void this.#parts.place.take();
-      this.#settle(); // effects speak for themselves
-    }
+    if (!this.#over) this.#resting.quiet();
   }
 
-  /** Holds no slot, and is let go of after a while: but for a run that cannot be replayed, which has to stay. */
-  #rest(): void {
-    this.#parts.place.leave();
-    const mayPark = this.#parts.record.persisted && this.#parts.tool.replay;
-    if (mayPark) this.#stopRest = this.#clock.after(PARK_AFTER, () => void this.#park());
-    this.#settle();
+  // What its rest asks of it
+
+  get mayPark(): boolean {
+    return this.#parts.record.persisted && this.#parts.tool.replay;
   }
 
-  /** From here on the handler is at work, or about to be. */
-  #stir(): void {
-    this.#stopRest?.();
-    this.#settled ??= this.#clock.busy(this);
-  }
-
-  #settle(): void {
-    this.#settled?.();
-    this.#settled = undefined;
-  }
-
-  /** Whether all that the handler began are waits, and none of them is over. */
-  #waits(): boolean {
-    if (this.#lingering) return true;
-    const calls = [...this.journal.calls];
-    const idle = this.journal.live && !this.journal.busy && calls.length > 0;
-    return idle && calls.every(({ entry }) => WAITS.has(entry.kind));
+  parked(): void {
+    this.#end({ kind: 'parked' });
   }
 
   mismatch(error: JournalMismatch): void {
@@ -415,47 +319,19 @@ export class EmbeddedRun implements Run, JournalHost {
     this.log.level = this.#parts.log.level;
     this.log.error(error.message);
     this.journal.close();
-    const gains: Gains = { entries: [], events: [{ kind: 'held', reason: error.message }], subtasks: [] };
+    const gains = { ...NOTHING, events: [{ kind: 'held', reason: error.message } as const] };
     this.#parts.record
       .write((task, now) => hold(task, error.message, now), gains)
       .then(() => this.#end({ kind: 'stopped' }), this.abandon);
-  }
-
-  async #park(): Promise<void> {
-    if (this.journal.ending) return; // the handler goes on as soon as that is on disk
-    const { length } = this.journal;
-    const calls = [...this.journal.calls].map(({ entry }) => entry);
-    const times = calls.map(({ value }) => value).filter((value) => typeof value === 'number');
-    const keys = calls.filter(({ kind }) => kind === 'input').map(({ name }) => name);
-    let parked = false;
-    const mayGo = (task: Task): boolean => {
-      // What was committed and is not known here may be what the handler waits for.
-      if (task.version !== this.task.version || this.journal.length !== length) return false;
-      if (task.paused) return this.#effects === 0;
-      return this.#waits() && keys.every((key) => task.inputs[key]?.state === 'open');
-    };
-    this.note({ kind: 'parked' });
-    try {
-      await this.write((task) => {
-        parked = mayGo(task);
-        if (!parked) return task;
-        return park(task, task.paused ? task.wakeAt : times.length === 0 ? undefined : Math.min(...times));
-      });
-      if (parked) this.#end({ kind: 'parked' });
-      else this.quiet();
-    } catch (error) {
-      this.abandon(error);
-    }
   }
 
   /** Stops dead, as with the process: nobody hears of it, the handler neither. */
   halt(): void {
     this.#over = true;
     this.journal.close();
-    this.#stopRest?.();
-    this.#settle();
+    this.#resting.stop();
     this.#timers.stop();
-    this.#showing.stop();
+    this.#outbox.stop();
     this.#parts.record.close();
   }
 
@@ -472,9 +348,6 @@ export class EmbeddedRun implements Run, JournalHost {
     this.#parts.onEnd(end);
   }
 }
-
-/** What a run waits for without doing anything. */
-const WAITS: ReadonlySet<CallKind> = new Set(['input', 'sleep', 'subtask', 'steering']);
 
 function taskEnded(): DOMException {
   return new DOMException('the task ended', 'AbortError');
