@@ -13,9 +13,18 @@ export type {
   SampleRequest,
   StepContext,
   StepOptions,
+  Subtask,
+  SubtaskOptions,
   TaskContext,
 } from './engine/context.ts';
-export { AnswerRejected, InputTimeout, InputWithdrawn, StepError, StepUnknown } from './engine/failures.ts';
+export {
+  AnswerRejected,
+  InputTimeout,
+  InputWithdrawn,
+  StepError,
+  StepUnknown,
+  SubtaskError,
+} from './engine/failures.ts';
 export type { Handler, HandlerResult, PreviousVersion, ToolOptions } from './engine/tool.ts';
 export { ErrandError, ERRORS, RpcError } from './errors.ts';
 export type { ErrorName } from './errors.ts';
