@@ -16,6 +16,7 @@ import * as commands from './sqlite/commands.ts';
 import { Connection } from './sqlite/connection.ts';
 import { ForeignCommits } from './sqlite/foreign-commits.ts';
 import { own } from './sqlite/ownership.ts';
+import { answerReads } from './sqlite/reads.ts';
 import { secretIn } from './sqlite/secret.ts';
 import { isBusy, isFull } from './sqlite/trouble.ts';
 import { Turns } from './turns.ts';
@@ -148,8 +149,8 @@ class FileStore implements SqliteStore {
     return this.#ofRow(id, ({ events }, row) => events.read(row, after, limit));
   }
 
-  async subtasks(id: string): Promise<Task[]> {
-    return this.#ofRow(id, (file, row) => file.readRows(file.queries.children(row)));
+  async subtasks(id: string, limit?: number): Promise<Task[]> {
+    return this.#ofRow(id, (file, row) => file.readRows(file.queries.children(row, limit)));
   }
 
   async asking(root: string): Promise<Task[]> {
@@ -243,24 +244,15 @@ class FileStore implements SqliteStore {
     }
   }
 
-  /** The reads came before this, so one look at what others have committed by now is enough for all. */
   #answer(reads: readonly Read[], committed: boolean): void {
     let connection: Connection;
     try {
       connection = this.#connected();
-      if (!committed) connection.recent.check();
     } catch (thrown) {
-      for (const { reject } of reads) reject(storeAway(thrown));
+      for (const { reject } of reads) reject(thrown);
       return;
     }
-    const unknown: Read[] = [];
-    for (const read of reads) {
-      const known = connection.recent.latest(read.id)?.task;
-      // What another principal must not have is looked for in the file all the same, as an unknown id is.
-      if (known !== undefined && (read.owner === undefined || read.owner === known.principal)) read.resolve(known);
-      else unknown.push(read);
-    }
-    if (unknown.length > 0) answerFromFile(connection, unknown);
+    answerReads(connection, reads, committed);
   }
 
   #commit(commands: readonly Command[]): number {
@@ -371,19 +363,6 @@ const STATUSES: readonly TaskStatus[] = ['working', 'input_required', 'completed
 
 function notOpen(): Error {
   return storeAway(new Error('the store is not open'));
-}
-
-function answerFromFile(connection: Connection, reads: readonly Read[]): void {
-  for (const { id, owner, resolve, reject } of reads) {
-    try {
-      const place = connection.ids.unseal(id);
-      const stored = place && connection.tasks.read(id, place, owner);
-      if (stored !== undefined) connection.recent.keep(stored);
-      resolve(stored?.task);
-    } catch (thrown) {
-      reject(connection.blame(thrown));
-    }
-  }
 }
 
 async function makeFolder(file: string): Promise<void> {

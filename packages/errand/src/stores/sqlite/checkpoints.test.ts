@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { afterAll, afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Checkpoints, logReader, type LogState } from './checkpoints.ts';
 
@@ -58,6 +59,21 @@ test('the log begins anew though writes never pause', { timeout: 60_000 }, async
     before = pages;
     await new Promise(setImmediate);
   }
+});
+
+test('writers are not made to wait again and again for a reader that takes long', { timeout: 60_000 }, async () => {
+  const asked = vi.spyOn(Worker.prototype, 'postMessage');
+  const times = (mode: string) => asked.mock.calls.filter(([modes]) => (modes as string[]).includes(mode)).length;
+  const reader = new Database(file, { readonly: true });
+  reader.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
+  for (let writes = 0; writes < 400; writes++) {
+    write(20);
+    await sleep(1);
+  }
+  reader.close();
+  expect(times('RESTART')).toBeGreaterThan(0);
+  expect(times('RESTART')).toBeLessThan(times('PASSIVE') / 4);
+  asked.mockRestore();
 });
 
 test('where the background does not come round, whoever commits brings the log in', { timeout: 60_000 }, () => {

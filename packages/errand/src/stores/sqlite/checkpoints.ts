@@ -6,6 +6,8 @@ import type { Database, Statement } from 'better-sqlite3';
 const PASSIVE_AT = 1024;
 /** Under steady writes a passive checkpoint never catches up; from here on, writers wait a moment for it. */
 const RESTART_AT = 4 * PASSIVE_AT;
+/** How soon writers are made to wait again where a reader did not let go of the log meanwhile, as one that copies it all; in ms. */
+const AGAIN_AFTER = 1000;
 /** Every so many commits the log is looked at. */
 const LOOK_EVERY = 8;
 /** The background did not come in time: whoever commits does it. */
@@ -20,8 +22,9 @@ const WORKER = `
   const Database = require(workerData.driver);
   const db = new Database(workerData.file, { timeout: 50, fileMustExist: true });
   parentPort.on('message', (modes) => {
-    for (const mode of modes) db.pragma('wal_checkpoint(' + mode + ')');
-    if (modes.length > 0) return parentPort.postMessage('done');
+    let refused;
+    for (const mode of modes) refused = db.pragma('wal_checkpoint(' + mode + ')')[0].busy === 1;
+    if (modes.length > 0) return parentPort.postMessage({ refused });
     db.close();
     parentPort.close();
   });
@@ -38,6 +41,8 @@ export class Checkpoints {
   #isBroken = false;
   #commits = 0;
   #longReaders = 0;
+  /** Until when nobody is made to wait, by the monotonic clock in ms. */
+  #quietUntil = 0;
 
   constructor(file: string) {
     this.#file = file;
@@ -76,8 +81,12 @@ export class Checkpoints {
     const backlog = pages - copied;
     if (pages >= OWN_AT || (this.#isBroken && backlog >= PASSIVE_AT)) db.pragma('wal_checkpoint(PASSIVE)');
     else if (this.#isBroken || this.#isBusy) return;
-    else if (pages >= RESTART_AT && this.#longReaders === 0) this.#ask(['PASSIVE', 'RESTART']);
+    else if (pages >= RESTART_AT && this.#mayWait) this.#ask(['PASSIVE', 'RESTART']);
     else if (backlog >= PASSIVE_AT) this.#ask(['PASSIVE']);
+  }
+
+  get #mayWait(): boolean {
+    return this.#longReaders === 0 && performance.now() >= this.#quietUntil;
   }
 
   #ask(modes: readonly string[]): void {
@@ -89,7 +98,10 @@ export class Checkpoints {
   #start(): Worker {
     const driver = createRequire(import.meta.url).resolve('better-sqlite3');
     const worker = new Worker(WORKER, { eval: true, execArgv: [], workerData: { driver, file: this.#file } });
-    worker.on('message', () => (this.#isBusy = false));
+    worker.on('message', ({ refused }: { readonly refused: boolean }) => {
+      this.#isBusy = false;
+      if (refused) this.#quietUntil = performance.now() + AGAIN_AFTER;
+    });
     worker.on('error', () => (this.#isBroken = true));
     worker.on('exit', () => (this.#worker = undefined));
     // Last, as listening for messages holds on to the process again.
