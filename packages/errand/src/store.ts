@@ -122,8 +122,8 @@ export interface Store {
 
   /** The stored events of a task whose number is above `after`, in order, at most `limit`. */
   events(id: string, after: number, limit: number): Promise<StoredEvent[]>;
-  /** The subtasks of a task, in the order of their creation. */
-  subtasks(id: string): Promise<Task[]>;
+  /** The subtasks of a task, in the order of their creation; at most `limit`, where one is given. */
+  subtasks(id: string, limit?: number): Promise<Task[]>;
   /** The descendants of a root that wait for an answer (`input_required`), in the order of their creation. */
   asking(root: string): Promise<Task[]>;
   /** Tasks of a principal that no handler made, latest first. An `after` that is unknown, or another's, gives the first page. */

@@ -123,8 +123,8 @@ class MemoryStore implements Store {
     return kept === undefined ? [] : eventsOf(kept, after, limit);
   }
 
-  async subtasks(id: string): Promise<Task[]> {
-    return this.#find(id) === undefined ? [] : this.#records.childrenOf(id).map(taskOf);
+  async subtasks(id: string, limit?: number): Promise<Task[]> {
+    return this.#find(id) === undefined ? [] : this.#records.childrenOf(id).slice(0, limit).map(taskOf);
   }
 
   async asking(root: string): Promise<Task[]> {

@@ -46,6 +46,8 @@ export interface Parent {
   readonly key: string;
   /** The keys from the root down to it, `chunk-3/page-1`. */
   readonly path: string;
+  /** The keys of the subtasks beside it that it runs after. */
+  readonly after?: readonly string[];
   /** What it counts for in the progress of its parent. Absent: 1. */
   readonly weight?: number;
 }

@@ -61,13 +61,15 @@ export function created(task: NewTask, now: number): Task {
 /** How a subtask hangs below its parent. */
 export interface Link {
   readonly key: string;
-  /** Whether it waits for other subtasks. */
+  /** The keys of those that it runs after. */
+  readonly after: readonly string[];
+  /** Whether it waits for any of them. */
   readonly blocked: boolean;
   readonly weight?: number | undefined;
 }
 
 /** A subtask as it is at its creation. It must have ended when its parent must, and vanishes with it (S-14). */
-export function createdBelow(parent: Task, task: NewTask, { key, blocked, weight }: Link, now: number): Task {
+export function createdBelow(parent: Task, task: NewTask, { key, after, blocked, weight }: Link, now: number): Task {
   const { wakeAt, ...own } = created(task, now);
   return {
     ...own,
@@ -76,6 +78,7 @@ export function createdBelow(parent: Task, task: NewTask, { key, blocked, weight
       root: parent.parent?.root ?? parent.id,
       key,
       path: parent.parent === undefined ? key : `${parent.parent.path}/${key}`,
+      ...(after.length > 0 && { after }),
       ...(weight !== undefined && { weight }),
     },
     deadlineAt: Math.min(own.deadlineAt, parent.deadlineAt),

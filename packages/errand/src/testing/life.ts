@@ -97,7 +97,7 @@ export function beginLife(store: Store, clock: Clock): Life {
       changeTree: (id, decide) => heard(() => store.changeTree(id, ifAlive(decide))),
       journal: (id) => heard(() => store.journal(id)),
       events: (id, after, limit) => heard(() => store.events(id, after, limit)),
-      subtasks: (id) => heard(() => store.subtasks(id)),
+      subtasks: (id, limit) => heard(() => store.subtasks(id, limit)),
       asking: (root) => heard(() => store.asking(root)),
       list: (principal, options) => heard(() => store.list(principal, options)),
       due: (after, until) => heard(() => store.due(after, until)),

@@ -122,7 +122,12 @@ export class Subtasks {
         ...(wanted.scopes && { scopes: wanted.scopes }),
         ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
       },
-      { key: wanted.key, blocked: this.#graph.readinessOf(wanted.key) === 'blocked', weight: wanted.weight },
+      {
+        key: wanted.key,
+        after: wanted.after,
+        blocked: this.#graph.readinessOf(wanted.key) === 'blocked',
+        weight: wanted.weight,
+      },
       this.#run.now(),
     );
     this.#run.persist('wait');

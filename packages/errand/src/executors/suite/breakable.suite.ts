@@ -72,7 +72,7 @@ export function breakable(store: Store): Breakable {
     read: (id, owner) => alive(() => store.read(id, owner)),
     journal: (id) => alive(() => store.journal(id)),
     events: (id, after, limit) => alive(() => store.events(id, after, limit)),
-    subtasks: (id) => alive(() => store.subtasks(id)),
+    subtasks: (id, limit) => alive(() => store.subtasks(id, limit)),
     asking: (root) => alive(() => store.asking(root)),
     list: (principal, options) => alive(() => store.list(principal, options)),
     due: (after, until) => alive(() => store.due(after, until)),

@@ -55,7 +55,7 @@ export function taskQueries(db: Database) {
     )
     .pluck();
   const children = db
-    .prepare<[number], number>('SELECT row FROM task WHERE parent = ? ORDER BY created_at, row')
+    .prepare<[number, number], number>('SELECT row FROM task WHERE parent = ? ORDER BY created_at, row LIMIT ?')
     .pluck();
   const liveDescendants = db.prepare<[number], number>(LIVE_DESCENDANTS).pluck();
   const asking = db
@@ -77,7 +77,8 @@ export function taskQueries(db: Database) {
     held: (): Place[] => held.all(),
     overdue: (now: number, limit: number): Place[] => overdue.all(now, limit),
     live: (principal: string): number => live.get({ principal })!,
-    children: (row: number): number[] => children.all(row),
+    // To SQLite a negative limit is none.
+    children: (row: number, limit = -1): number[] => children.all(row, limit),
     liveDescendants: (row: number): number[] => liveDescendants.all(row),
     asking: (root: number): number[] => asking.all(root),
     /** As many as can be removed without holding everybody up. */

@@ -79,6 +79,7 @@ export function graph(subject: Subject): void {
       expect((await store.subtasks(root.id)).map(({ id }) => id)).toEqual([a, b, c].map((task) => task!.id));
       expect(await store.subtasks(a!.id)).toEqual([deep]);
       expect(deep!.parent).toEqual({ id: a!.id, root: root.id, key: 'deep', path: 'a/deep' });
+      expect((await store.subtasks(root.id, 2)).map(({ id }) => id)).toEqual([a!.id, b!.id]);
       expect(await store.subtasks(deep!.id)).toEqual([]);
       expect(await store.subtasks('unknown')).toEqual([]);
     });
