@@ -3,7 +3,6 @@ import { delay, type Clock } from '../clock.ts';
 import { setAlarm } from '../engine/alarm.ts';
 import { coalesce } from '../engine/coalesce.ts';
 import { installContainment } from '../engine/containment.ts';
-import { releasing } from '../engine/control.ts';
 import { deadlinePassed } from '../engine/failures.ts';
 import type { Registry } from '../engine/registry.ts';
 import type { Kin } from '../engine/run.ts';
@@ -17,6 +16,7 @@ import type { Store } from '../store.ts';
 import { isTerminal, type Task } from '../task/task.ts';
 import { began, finish, hold } from '../task/transitions.ts';
 import { logBindings, type Telemetry } from '../telemetry.ts';
+import { Agenda } from './embedded/agenda.ts';
 import { argumentsFor } from './embedded/arguments.ts';
 import { follow, type Following } from './embedded/following.ts';
 import { loadOf } from './embedded/load.ts';
@@ -26,12 +26,6 @@ import { EMPTY, NOTHING, TaskRecord } from './embedded/record.ts';
 import { EmbeddedRun, type RunEnd } from './embedded/run.ts';
 import { Slots } from './slots.ts';
 
-/** How often the store is asked for what no notification told of, in ms. */
-const SCAN_EVERY = 1000;
-/** How far back a scan looks, for what was committed later than it was decided, in ms. */
-const SCAN_OVERLAP = 10_000;
-/** A replay that costs less than a tenth of this needs no rest before the next one, in ms. */
-const LEAST_REST = 50;
 /** How long after a failure of the store a run is tried again, in ms. */
 const RETRY_AFTER = 1000;
 
@@ -78,15 +72,10 @@ class EmbeddedExecutor implements Executor {
   readonly #running = new Map<string, Running>();
   /** Calls whose tasks the owner runs. */
   readonly #followings = new Set<Following>();
-  /** Until when tasks whose replay is slow are left alone, so that many wakes cost few replays. */
-  readonly #resting = new Map<string, number>();
+  readonly #agenda: Agenda;
   readonly #stops: (() => void)[] = [];
   readonly #kin: Kin;
   #owns = false;
-  #heldReleased = false;
-  #scannedUntil = -Infinity;
-  #scanning = false;
-  #again = false;
   #closed = false;
 
   constructor({ store, watch, tools, concurrency, clock, log, limits, telemetry }: EmbeddedOptions) {
@@ -98,6 +87,10 @@ class EmbeddedExecutor implements Executor {
     this.#limits = limits;
     this.#telemetry = telemetry;
     this.#kin = kinOf(store, watch, tools);
+    this.#agenda = new Agenda(store, clock, log, {
+      has: (id) => this.#running.has(id),
+      run: (id, tool) => this.#enqueue(id, tool),
+    });
     this.#slots = new Slots(concurrency, (tool) => tools.get(tool)?.concurrency ?? Infinity);
   }
 
@@ -123,8 +116,7 @@ class EmbeddedExecutor implements Executor {
     this.#stops.push(this.#store.subscribe((task) => this.#onTask(task)));
     this.#stops.push(this.#store.onForeignCommit(coalesce(this.#clock, () => this.#catchUp())));
     this.#stops.push(startSweeper(this.#store, this.#clock, this.#log));
-    this.#stops.push(this.#clock.every(SCAN_EVERY, () => this.#scan()));
-    await this.#scan();
+    this.#stops.push(await this.#agenda.open());
   }
 
   attempt(task: Task, options: { readonly sleepPersists: boolean }): Attempt {
@@ -236,13 +228,8 @@ class EmbeddedExecutor implements Executor {
     const running = this.#running.get(task.id);
     if (running?.record !== undefined) return running.record.observe(task);
     if (running !== undefined) running.heard = task;
-    if (isTerminal(task)) {
-      this.#resting.delete(task.id);
-      return this.#forget(task.id);
-    }
-    if (task.wakeAt === undefined || task.paused) return;
-    // What is due later than the next scan is found by a scan.
-    if (task.wakeAt - this.#store.now() < 2 * SCAN_EVERY) this.#enqueueAt(task.wakeAt, task.id, task.tool);
+    if (isTerminal(task)) this.#forget(task.id);
+    this.#agenda.hear(task);
   }
 
   /** Takes up what other processes did: answers and cancels for runs that are here, and tasks that are due. */
@@ -252,50 +239,7 @@ class EmbeddedExecutor implements Executor {
       const task = await this.#store.read(id);
       if (task !== undefined && this.#running.has(id)) this.#onTask(task);
     }
-    await this.#scan();
-  }
-
-  async #scan(): Promise<void> {
-    this.#again = this.#scanning; // what became due meanwhile may have been missed
-    if (this.#scanning || this.#closed) return;
-    this.#scanning = true;
-    try {
-      await this.#releaseHeld();
-      const until = this.#store.now();
-      for (const { id } of await this.#store.due(this.#scannedUntil - SCAN_OVERLAP, until)) {
-        if (this.#running.has(id)) continue;
-        const task = await this.#store.read(id);
-        if (task !== undefined) this.#onTask(task);
-      }
-      this.#scannedUntil = until;
-    } catch (error) {
-      this.#log.error({ err: error }, 'cannot read which tasks are due; trying again');
-    } finally {
-      this.#scanning = false;
-    }
-    if (this.#again) await this.#scan();
-  }
-
-  /** Once in an owner's life: new code may fit what the code before could not go on with. */
-  async #releaseHeld(): Promise<void> {
-    if (this.#heldReleased) return;
-    const held = await this.#store.held();
-    await Promise.all(held.map((id) => this.#store.change(id, (task) => releasing(task, this.#store.now()))));
-    this.#heldReleased = true;
-  }
-
-  #enqueueAt(time: number, id: string, tool: string): void {
-    const due = Math.max(time, this.#resting.get(id) ?? 0);
-    if (due <= this.#store.now()) {
-      this.#resting.delete(id);
-      return this.#enqueue(id, tool);
-    }
-    setAlarm(
-      this.#clock,
-      due,
-      () => this.#store.now(),
-      () => this.#enqueueAt(due, id, tool),
-    );
+    await this.#agenda.scan();
   }
 
   #enqueue(id: string, tool: string): void {
@@ -381,11 +325,10 @@ class EmbeddedExecutor implements Executor {
     if (this.#closed) return;
     if (end.kind === 'abandoned') {
       this.#log.error({ task: id, tool, err: end.cause }, 'a run could not go on; it will be tried again');
-      this.#enqueueAt(this.#store.now() + RETRY_AFTER, id, tool);
+      this.#agenda.at(this.#store.now() + RETRY_AFTER, id, tool);
     }
     if (end.kind === 'parked') {
-      const rest = 10 * (running?.run?.replayMs ?? 0);
-      if (rest > LEAST_REST) this.#resting.set(id, this.#store.now() + rest);
+      this.#agenda.rest(id, running?.run?.replayMs ?? 0);
       this.#onTask(running!.record!.task); // an answer may have come while it was let go of
     }
   }
