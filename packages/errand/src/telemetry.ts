@@ -30,6 +30,8 @@ export interface RunTrace {
   /** Does work of the run, so that what it calls finds its trace. */
   within<T>(work: () => T): T;
   step(name: string): StepTrace;
+  /** The handler failed, and is run again later. */
+  retried(error: unknown): void;
   end(ending: RunEnding): void;
 }
 

@@ -17,9 +17,6 @@ import {
 import type { Instruments } from './instruments.ts';
 import { below, currentOr, fail, nameOf, remoteSpan, within } from './spans.ts';
 
-/** The ends of runs that are followed by another try at the same. */
-const TRIED_AGAIN = new Set(['abandoned', 'retried']);
-
 /**
  * Begins to tell of a run. One that a call waits for is a child of that call; one that comes later, maybe
  * days and a crash later, has a trace of its own, which links to the one that the task was made in.
@@ -77,13 +74,18 @@ class TracedRun implements RunTrace {
     return step;
   }
 
+  retried(error: unknown): void {
+    this.#instruments.runRetries.add(1, { [TOOL]: this.#tool });
+    if (this.#span !== undefined) fail(this.#span, errorTypeOf(error));
+  }
+
   end({ kind, outcome }: RunEnding): void {
     // Nobody waits for what they come to any more.
     for (const step of this.#steps) step.leave();
     const errorType = errorTypeOfOutcome(outcome);
     const attributes = { [TOOL]: this.#tool, [RUN_END]: kind, ...errorAttributes(errorType) };
     this.#instruments.runDuration.record(secondsSince(this.#beganAt), attributes);
-    if (TRIED_AGAIN.has(kind)) this.#instruments.runRetries.add(1, { [TOOL]: this.#tool });
+    if (kind === 'abandoned') this.#instruments.runRetries.add(1, { [TOOL]: this.#tool });
     if (this.#span === undefined) return;
     this.#span.setAttribute(RUN_END, kind);
     if (errorType !== undefined) fail(this.#span, errorType);

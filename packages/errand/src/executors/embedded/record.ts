@@ -7,6 +7,7 @@ import { StaleJournal, type Change, type Creation, type Store } from '../../stor
 import type { LoggedEvent } from '../../task/event.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task } from '../../task/task.ts';
+import { logBindings } from '../../telemetry.ts';
 
 /** How soon a write is tried again, in ms. */
 const TRY_AGAIN_AFTER = 1000;
@@ -139,7 +140,7 @@ export class TaskRecord {
       return await write();
     } catch (error) {
       if (!isStoreAway(error)) throw error;
-      this.#log.error({ err: error, task: this.#task.id }, 'the store cannot take what a run did; trying again');
+      this.#log.error({ ...logBindings(this.#task), err: error }, 'the store cannot take what a run did; trying again');
       return this.#insist(gains, write, TRY_AGAIN_AFTER);
     }
   }

@@ -204,6 +204,7 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
       this.journal.retry(end);
       this.note({ kind: 'retried', attempt, failure: toFailure(error, tool.name), next: at });
       this.log.warn({ err: error, attempt, at }, 'the handler threw; it is tried again');
+      this.trace?.retried(error);
       this.persist('wait');
       await this.write((task) => retry(task, at));
       this.#end({ kind: 'parked' });
