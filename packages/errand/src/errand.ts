@@ -16,7 +16,7 @@ import { createSight } from './engine/sight.ts';
 import type { Handler, ToolOptions } from './engine/tool.ts';
 import { createWatch } from './engine/watching.ts';
 import { embedded } from './executors/embedded.ts';
-import { ErrandError } from './errors.ts';
+import { shuttingDown } from './errors.ts';
 import type { JsonObject } from './json.ts';
 import { limitsOf, type Limits } from './limits.ts';
 import { createSeal, type Seal } from './seal.ts';
@@ -32,8 +32,8 @@ import { memory } from './stores/memory.ts';
 import type { Principal } from './task/principal.ts';
 import { openTelemetry } from './telemetry/opentelemetry.ts';
 
-/** How long running steps are waited for when the server closes, in ms. */
-const GRACE_MS = 10_000;
+/** How long running steps are waited for when the server closes, in ms: less than calls are held, so that all are answered. */
+const GRACE_MS = 8000;
 
 export interface ErrandOptions extends WithoutTasks {
   /** Name and version of the server, as clients see them. */
@@ -88,7 +88,7 @@ export interface Errand {
   start(): Promise<void>;
   /** Tries a held task again. Resolves with whether a task of that id was held. */
   retry(taskId: string): Promise<boolean>;
-  /** Takes no more calls, lets running steps end (10 s at most), and closes the store. */
+  /** Takes no more calls, lets running steps end (8 s at most), and closes the store: within 10 s in all. */
   close(): Promise<void>;
 }
 
@@ -177,7 +177,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   }
 
   async function start(): Promise<void> {
-    if (closing) throw new ErrandError('draining', 'The server is shutting down');
+    if (closing) throw shuttingDown();
     // What kept it from starting may be over by the next request.
     await (starting ??= open().catch((error: unknown) => {
       starting = undefined;

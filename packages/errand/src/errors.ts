@@ -93,6 +93,11 @@ export function taskNotFound(): ErrandError {
   return new ErrandError('taskNotFound', 'Task not found');
 }
 
+/** The server takes no more, and cannot finish what it has. */
+export function shuttingDown(): ErrandError {
+  return new ErrandError('draining', 'The server is shutting down');
+}
+
 /** Any thrown value as a JSON-RPC error; what is not ours is internal, and keeps its text to itself. */
 export function toRpcError(thrown: unknown): RpcError {
   return thrown instanceof RpcError ? thrown : new ErrandError('internal', 'Internal error', { cause: thrown });

@@ -42,7 +42,7 @@ export interface Executor {
   readonly queued: number;
   /** What there is to run and running; `undefined` where another process runs the tasks. */
   readonly load: Load | undefined;
-  /** Begins nothing more, and waits for running steps: `graceMs` at most. */
+  /** Begins nothing more, no other step of what runs either, and waits for running steps: `graceMs` at most. */
   close(graceMs: number): Promise<void>;
   /** Stops dead, as if the process were killed: nothing is begun or written any more, and nobody hears of it. */
   halt(): void;

@@ -29,6 +29,8 @@ export interface Run {
   readonly pending: boolean;
   /** Aborted when the task is cancelled or its deadline passes. */
   readonly signal: AbortSignal;
+  /** Whether the server closes: no effect begins any more. */
+  readonly draining: boolean;
   readonly log: Logger;
   /** Where the run is told of; absent where nobody listens. */
   readonly trace: RunTrace | undefined;

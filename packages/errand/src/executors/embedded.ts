@@ -8,7 +8,7 @@ import type { Registry } from '../engine/registry.ts';
 import type { Kin } from '../engine/run.ts';
 import { startSweeper } from '../engine/sweeper.ts';
 import type { Watch } from '../engine/watching.ts';
-import { ErrandError } from '../errors.ts';
+import { ErrandError, shuttingDown } from '../errors.ts';
 import type { Attempt, AttemptOutcome, Executor, Load } from '../executor.ts';
 import { issuesText } from '../schema.ts';
 import type { Limits } from '../limits.ts';
@@ -26,6 +26,8 @@ import { EMPTY, NOTHING, TaskRecord } from './embedded/record.ts';
 import { EmbeddedRun, type RunEnd } from './embedded/run.ts';
 import { Slots } from './slots.ts';
 
+/** How long the store may take to cancel the tasks of calls that are taken back at the end, in ms. */
+const TAKE_BACK_WITHIN = 500;
 /** How long after a failure of the store a run is tried again, in ms. */
 const RETRY_AFTER = 1000;
 
@@ -170,7 +172,7 @@ class EmbeddedExecutor implements Executor {
       const { held } = record.task;
       if (held !== undefined) takeBack(new ErrandError('internal', held));
     };
-    if (this.#closed) takeBack(draining());
+    if (this.#closed) takeBack(shuttingDown());
     else begin().catch(reject);
     // No sweeper knows of what is not written down.
     const disarm = setAlarm(
@@ -194,6 +196,7 @@ class EmbeddedExecutor implements Executor {
 
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
+    this.#running.forEach(({ run }) => run?.drain());
     const deadline = this.#clock.elapsed() + graceMs;
     // The clock keeps no process alive, and this one has to close.
     // eslint-disable-next-line no-restricted-globals
@@ -201,13 +204,14 @@ class EmbeddedExecutor implements Executor {
     while (this.#busyCalls() > 0 && this.#clock.elapsed() < deadline) await delay(this.#clock, 20);
     clearInterval(alive);
     for (const { run, record, place, takeBack } of [...this.#running.values()]) {
-      takeBack?.(draining());
+      takeBack?.(shuttingDown());
       run?.stop();
       record?.close();
       place.leave();
     }
     this.#running.clear();
-    await Promise.allSettled([...this.#followings].map((following) => following.takeBack(draining())));
+    const takenBack = Promise.allSettled([...this.#followings].map((each) => each.takeBack(shuttingDown())));
+    await Promise.race([takenBack, delay(this.#clock, TAKE_BACK_WITHIN)]);
     for (const stop of this.#stops.reverse()) stop();
   }
 
@@ -221,7 +225,7 @@ class EmbeddedExecutor implements Executor {
   }
 
   #busyCalls(): number {
-    return this.#followings.size + [...this.#running.values()].filter(({ run }) => run?.stepping).length;
+    return this.#followings.size + [...this.#running.values()].filter(({ run }) => run?.working).length;
   }
 
   #onTask(task: Task): void {
@@ -337,8 +341,4 @@ class EmbeddedExecutor implements Executor {
     this.#running.get(id)?.place.leave();
     this.#running.delete(id);
   }
-}
-
-function draining(): ErrandError {
-  return new ErrandError('draining', 'the server is shutting down');
 }

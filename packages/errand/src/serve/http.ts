@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Logger } from 'pino';
 import type { HeaderReader } from '../dialect.ts';
-import { ERRORS, RpcError, type ErrandError } from '../errors.ts';
+import { ERRORS, RpcError, shuttingDown, type ErrandError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { errorResponse, readableId } from '../jsonrpc.ts';
 import type { JsonRpcMessage, JsonRpcResponse } from '../jsonrpc.ts';
@@ -12,7 +12,7 @@ import { ANONYMOUS } from '../task/principal.ts';
 import type { Principal } from '../task/principal.ts';
 import { createAuth, Unauthorized, type AuthOptions } from './auth/bearer.ts';
 import type { Exchange, Inbound } from './exchange.ts';
-import { GRACE_MS, LAST_WORDS_MS, shuttingDown } from './farewell.ts';
+import { GRACE_MS, LAST_WORDS_MS } from './farewell.ts';
 import { readBody } from './http/body.ts';
 import {
   checkCarrier,

@@ -1,13 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { Readable, Writable } from 'node:stream';
 import type { Logger } from 'pino';
-import { ErrandError, toRpcError } from '../errors.ts';
+import { ErrandError, shuttingDown, toRpcError } from '../errors.ts';
 import { isObject } from '../json.ts';
 import { errorResponse, isRequestId, parseMessage, readableId } from '../jsonrpc.ts';
 import type { JsonRpcMessage, RequestId } from '../jsonrpc.ts';
 import { LOCAL } from '../task/principal.ts';
 import type { Exchange } from './exchange.ts';
-import { GRACE_MS, LAST_WORDS_MS, shuttingDown } from './farewell.ts';
+import { GRACE_MS, LAST_WORDS_MS } from './farewell.ts';
 import { LineSplitter } from './stdio/lines.ts';
 
 export interface StdioOptions {

@@ -1,6 +1,6 @@
 import type { ListenFrames } from '../dialect.ts';
 import type { Engine, SeenTask } from '../engine/engine.ts';
-import { ErrandError } from '../errors.ts';
+import { ErrandError, shuttingDown } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { JsonRpcMessage, JsonRpcNotification, RequestId } from '../jsonrpc.ts';
 import type { Principal } from '../task/principal.ts';
@@ -30,7 +30,7 @@ export function createSubscriptions(engine: Engine, backend: Backend | undefined
   let draining = false;
   return {
     async open(request, frames) {
-      if (draining) throw new ErrandError('draining', 'The server is shutting down');
+      if (draining) throw shuttingDown();
       if (open.size >= limit) throw new ErrandError('internal', 'Too many open subscriptions; try again later');
       const subscription = new Subscription(request, frames, () => open.delete(subscription));
       open.add(subscription);

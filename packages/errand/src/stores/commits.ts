@@ -50,6 +50,8 @@ const TRY_AGAIN_AFTER = 20;
 const RETRY_AFTER = 1000;
 /** How long a command waits for a commit that is held up, in ms. */
 const PATIENCE = 5000;
+/** How long it does when the store is closed, in ms. */
+const LAST_PATIENCE = 500;
 
 /**
  * Gathers the commands of one iteration of the event loop into one commit, and its reads into one
@@ -68,6 +70,8 @@ export class Commits {
   #reads: Read[] = [];
   #isScheduled = false;
   #isHeldUp = false;
+  /** When a commit that is held up is given up at the latest, by the monotonic clock in ms. */
+  #closesAt = Infinity;
 
   constructor(parts: CommitsParts) {
     this.#parts = parts;
@@ -106,6 +110,13 @@ export class Commits {
   async drained(): Promise<void> {
     if (this.#waiting.length > 0) await this.run(() => NOTHING).catch(() => undefined);
     await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Settles every command so far, soon: what cannot be committed fails. */
+  async close(): Promise<void> {
+    this.#closesAt = performance.now() + LAST_PATIENCE;
+    await this.drained();
+    this.#closesAt = Infinity;
   }
 
   #schedule(): void {
@@ -158,7 +169,7 @@ export class Commits {
   }
 
   #putOff(commands: Pending[], why: CommitHeldUp): void {
-    if (performance.now() - commands[0]!.since < PATIENCE) {
+    if (performance.now() < Math.min(commands[0]!.since + PATIENCE, this.#closesAt)) {
       this.#waiting = commands;
       this.#isHeldUp = true;
       setTimeout(() => {

@@ -86,7 +86,7 @@ class FileStore implements SqliteStore {
   async close(): Promise<void> {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    await this.#commits.drained();
+    await this.#commits.close();
     for (const letGo of this.#ownerships) letGo();
     this.#turns = new Turns();
     await Promise.all([this.#checkpoints.close(), this.#counting?.catch(() => undefined)]);

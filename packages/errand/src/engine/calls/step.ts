@@ -50,9 +50,12 @@ export async function runStep(run: Run, call: Call, step: Step): Promise<void> {
 }
 
 async function outcomeOf(run: Run, call: Call, step: Step, trace: StepTrace | undefined): Promise<CallOutcome> {
+  if (run.draining) return never();
   if (step.atMostOnce) {
     if (call.replayed) return unknownOutcome(step.name);
-    await run.write((task) => task);
+    // Nobody could tell that an effect did not take place whose begin is on disk.
+    const over = run.busy(call);
+    await run.write((task) => task).finally(over);
   } else if (run.pending || run.journal.holdsUnwrittenValues) {
     // No effect before its task is there, and none with a value of `now` or `uuid` that a crash would forget.
     await run.write((task) => task);
@@ -86,6 +89,8 @@ async function attempts(run: Run, call: Call, step: Step, trace: StepTrace | und
   const key = stepKey(run.task.seed, call);
   for (let attempt = 1; ; attempt++) {
     await run.resumed();
+    // What is on disk as begun, once and for all, has to take place; all else is for another process.
+    if (run.draining && !step.atMostOnce) return never();
     try {
       return await once(run, step, (signal) => {
         const effect = (): unknown => fn({ key, attempt, signal });
@@ -101,6 +106,11 @@ async function attempts(run: Run, call: Call, step: Step, trace: StepTrace | und
     // Where the run is over meanwhile, this waits for ever, and nothing holds it.
     await new Promise<void>((resolve) => void run.after(backoffAfter(attempt, retry), resolve));
   }
+}
+
+/** What another process will do: nobody here waits for it. */
+function never(): Promise<never> {
+  return new Promise(() => undefined);
 }
 
 /** One attempt: its signal aborts with the run's and with the timeout, which does not wait for it. */

@@ -69,6 +69,7 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
   readonly #outbox: Outbox;
   readonly #resting: Resting;
   #over = false;
+  #draining = false;
   #aborted = false;
   /** The end that comes next is the run's own. */
   #finishing = false;
@@ -280,7 +281,21 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
     this.#end({ kind: 'stopped' });
   }
 
-  /** Whether a step runs that a drain should wait for. */
+  get draining(): boolean {
+    return this.#draining;
+  }
+
+  /** From here on no effect begins. */
+  drain(): void {
+    this.#draining = true;
+  }
+
+  /** Whether it has something to bring to its end, which a drain should wait for. */
+  get working(): boolean {
+    return !this.#over && (this.#effects > 0 || this.journal.ending || this.journal.busy || this.#finishing);
+  }
+
+  /** Whether a step has begun that has not ended. */
   get stepping(): boolean {
     return [...this.journal.calls].some(({ entry }) => entry.kind === 'step');
   }

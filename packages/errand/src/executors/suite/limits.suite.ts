@@ -105,6 +105,40 @@ export function limitSuite(openDisk: () => Disk): void {
       expect(effects).not.toContain('held later');
     });
 
+    it('begins no other step of what runs, and no other attempt, and loses none', async (t) => {
+      const bed = await makeBed(openDisk(), t);
+      const effects: string[] = [];
+      const steps = Array.from({ length: 20 }, (_, n) => `step ${n}`);
+      let failures = 0;
+      const define: Define = (errand) =>
+        errand.tool('work', { task: 'always' }, async (_, task) => {
+          const flaky = task.step(
+            'flaky',
+            ({ attempt }) => {
+              if (attempt === 1) failures++;
+              else effects.push('flaky');
+              if (attempt === 1) throw new Error('not yet');
+            },
+            { retry: { attempts: 2, backoff: 300 } },
+          );
+          for (const [n, name] of steps.entries()) {
+            await task.step(name, () => delay(60).then(() => void effects.push(name)), { atMostOnce: n % 2 === 1 });
+          }
+          await flaky;
+          return 'done';
+        });
+      const first = await bed.server(define);
+      const id = await begin(first.client, 'work');
+      await soon(() => effects.length === 2);
+      await first.errand.close();
+      expect(effects.length).toBeLessThanOrEqual(4);
+      expect(failures).toBe(1);
+
+      const second = await bed.server(define);
+      expect(await resultOf(second.client, id)).toBe('done');
+      expect(effects.sort()).toEqual(['flaky', ...steps].sort());
+    });
+
     it('begins no call and no task any more', async (t) => {
       const bed = await makeBed(openDisk(), t);
       let runs = 0;

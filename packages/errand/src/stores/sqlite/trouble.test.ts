@@ -47,7 +47,7 @@ function served(file: string, define: (errand: Errand) => void) {
   const errand = createErrand({ name: 'trouble', version: '1.0.0', store: sqlite(file), log });
   define(errand);
   closers.push(() => errand.close());
-  return { client: testClient(errand), lines };
+  return { errand, client: testClient(errand), lines };
 }
 
 /** Somebody else's open transaction. */
@@ -194,6 +194,25 @@ describe('a locked file', () => {
       await opening;
     },
   );
+});
+
+test('a server closes in time, though its file is locked for longer than that', { timeout: 30_000 }, async () => {
+  const file = newFile();
+  const { client, errand } = served(file, (errand) =>
+    errand.tool('render', { task: 'always' }, (_, task) =>
+      task.step('render', () => new Promise<string>((resolve) => setTimeout(resolve, 500, 'rendered'))),
+    ),
+  );
+  await client.call('render');
+  const front = served(file, (errand) => errand.tool('render', { task: 'always' }, () => 'never'));
+  await front.errand.start();
+  locked(file);
+  const held = front.client.call('render').catch((error: unknown) => error);
+  await new Promise((resolve) => setTimeout(resolve, 300));
+  const before = performance.now();
+  await Promise.all([errand.close(), front.errand.close()]);
+  expect(performance.now() - before).toBeLessThan(10_000);
+  expect(await held).toMatchObject({ code: -32603, data: { retryable: true } });
 });
 
 describe('a file that may only be read', () => {
