@@ -22,7 +22,8 @@ const CAPABILITIES = { elicitation: { form: {} } };
 
 /** A question to the person behind the client: the params of an `elicitation/create` request. */
 export type Question = Readonly<Record<string, unknown>>;
-export type Answer = (question: Question) => ApplicationElicitResult | Promise<ApplicationElicitResult>;
+/** Answers a question; `key` is what the task calls it. */
+export type Answer = (question: Question, key: string) => ApplicationElicitResult | Promise<ApplicationElicitResult>;
 
 export interface Connection {
   /** The official SDK client: tools, prompts, resources. */
@@ -49,7 +50,7 @@ export async function connect(
     rawDispatch: dispatchOver(transport),
     v2RequestFraming: { protocolVersion: PROTOCOL, clientInfo: INFO, clientCapabilities: CAPABILITIES },
     onInputRequest: createApplicationInputHandler({
-      elicitation: ({ params }) => answer(params),
+      elicitation: ({ params }, { inputId = '' }) => answer(params, inputId),
       sampling: nobody,
       roots: nobody,
     }),
