@@ -82,7 +82,7 @@ export function richTask(store: Store): Required<Task> & { readonly parent: Requ
     steering: ['hurry', { by: 3 }],
     retries: 2,
     subtasks: 4,
-    parent: { id: store.newId(), root: store.newId(), key: 'ü', path: 'a/ü', weight: 0.5 },
+    parent: { id: store.newId(), root: store.newId(), key: 'ü', path: 'a/ü', after: ['b'], weight: 0.5 },
     scopes: ['read', 'write'],
     idempotency: { key: 'key "1"', digest: 'digest' },
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
