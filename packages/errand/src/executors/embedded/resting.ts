@@ -98,6 +98,11 @@ export class Resting {
     };
   }
 
+  /** Whether an effect runs. */
+  get hasEffects(): boolean {
+    return this.#effects > 0;
+  }
+
   /** Nothing is left to tell the handler: what comes next is up to it, and to what is open. */
   quiet(): void {
     const { journal, task } = this.#run;

@@ -292,7 +292,8 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
 
   /** Whether it has something to bring to its end, which a drain should wait for. */
   get working(): boolean {
-    return !this.#over && (this.#effects > 0 || this.journal.ending || this.journal.busy || this.#finishing);
+    const { ending, busy } = this.journal;
+    return !this.#over && (this.#resting.hasEffects || ending || busy || this.#finishing);
   }
 
   /** Whether a step has begun that has not ended. */
