@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { pino, type Logger } from 'pino';
+import type { Logger } from 'pino';
 import { systemClock, type Clock } from './clock.ts';
 import { createAdmission } from './engine/admission.ts';
 import { createCalling } from './engine/calling.ts';
@@ -30,6 +30,7 @@ import { serveStdio, type StdioOptions, type StdioServing } from './serve/stdio.
 import type { Store } from './store.ts';
 import { memory } from './stores/memory.ts';
 import type { Principal } from './task/principal.ts';
+import { defaultLog } from './telemetry/log.ts';
 import { openTelemetry } from './telemetry/opentelemetry.ts';
 
 /** How long running steps are waited for when the server closes, in ms: less than calls are held, so that all are answered. */
@@ -52,7 +53,7 @@ export interface ErrandOptions extends WithoutTasks {
   readonly limits?: Partial<Limits>;
   /** Seals what clients carry. Needed only where several stores or none should share it; default: the store's own. */
   readonly secret?: string | Uint8Array;
-  /** Default: a pino logger on stderr at level `warn`. */
+  /** Default: a pino logger with `logOptions` on stderr, at level `warn`. */
   readonly log?: Logger;
   /**
    * Whether OpenTelemetry is told of calls, runs, steps and commits. Default: where an SDK is registered with
@@ -121,7 +122,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   if (!name || !version) throw new TypeError('createErrand: name and version say to clients which server this is');
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new TypeError('createErrand: concurrency is a whole number of 1 or more');
-  const log = options.log ?? pino({ name, level: 'warn' }, pino.destination({ dest: 2, sync: true }));
+  const log = options.log ?? defaultLog(name);
   const store = options.store ?? memory({ clock: clock.now });
   const tools: Registry = new Map();
   const hold = holdOf('createErrand', options, DEFAULT_HOLD);
@@ -208,6 +209,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     closing ??= Promise.resolve();
     running = false;
     executor.halt();
+    telemetry.stop();
     for (const stop of closers) void stop();
   }
 

@@ -43,4 +43,5 @@ export { memory } from './stores/memory.ts';
 export { ANONYMOUS, LOCAL } from './task/principal.ts';
 export type { Principal } from './task/principal.ts';
 export type { InputKind } from './task/input.ts';
+export { logOptions } from './telemetry/log.ts';
 export type { Task, TaskError, TaskOutcome, TaskStatus, ToolResult } from './task/task.ts';
