@@ -8,7 +8,7 @@ export interface Change {
   readonly entries?: readonly JournalEntry[];
   /** What the event log gains. */
   readonly events?: readonly LoggedEvent[];
-  /** Subtasks that the handler made. They are new: a second one under an id is refused, and the change with it. */
+  /** Tasks that come of this one: its subtasks, or its clean-up. They are new: a second one under an id is refused, and the change with it. */
   readonly subtasks?: readonly Task[];
   /** Another live task that becomes due now, if it is not, and one version older in any case. A held one stays as it is. */
   readonly wakes?: string;

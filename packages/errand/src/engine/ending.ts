@@ -1,4 +1,5 @@
 import type { Change } from '../store.ts';
+import { cleanUpAfter } from '../task/clean-up.ts';
 import type { Task } from '../task/task.ts';
 import { cancel, finish } from '../task/transitions.ts';
 import { deadlinePassed } from './failures.ts';
@@ -11,7 +12,8 @@ import { deadlinePassed } from './failures.ts';
 /**
  * The change that ends a task, with what else it keeps: `next` is its terminal state, or the very same
  * task where it had ended before, and then there is nothing to change. Its parent becomes due in the
- * same commit, so that no end goes unheard.
+ * same commit, so that no end goes unheard; and where its tool wants to clean up, the task that does it
+ * is made.
  */
 export function ending(
   task: Task,
@@ -19,7 +21,13 @@ export function ending(
   beside: Pick<Change, 'entries' | 'events' | 'subtasks'> = {},
 ): Change | undefined {
   if (next === task) return undefined;
-  return task.parent === undefined ? { ...beside, task: next } : { ...beside, task: next, wakes: task.parent.id };
+  if (task.parent === undefined && task.cleanUp === undefined) return { ...beside, task: next };
+  return {
+    ...beside,
+    task: next,
+    ...(task.parent && { wakes: task.parent.id }),
+    ...(task.cleanUp && { subtasks: [...(beside.subtasks ?? []), cleanUpAfter(next, next.lastUpdatedAt)] }),
+  };
 }
 
 /** Ends a task because nobody wants it any more. */

@@ -32,6 +32,7 @@ export function newTask(
       capabilities: call.takesTasks || !handsOff(tool.hold) ? call.capabilities : askedInWords(call.capabilities),
       ...(caller.scopes && { scopes: caller.scopes }),
       ...(call.trace && { traceparent: call.trace.traceparent }),
+      ...(tool.onEnd && { cleanUp: store.newId() }),
       deadlineMs: tool.deadlineMs,
       retentionMs: tool.retentionMs,
       pollIntervalMs: tool.pollIntervalMs,

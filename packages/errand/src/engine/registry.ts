@@ -27,6 +27,7 @@ export interface RegisteredTool {
   readonly concurrency: number | undefined;
   readonly replay: boolean;
   readonly retry: Retry | undefined;
+  readonly onEnd: ToolOptions['onEnd'];
   readonly version: string;
   readonly prepare: ((args: unknown, ask: Questions) => JsonValue | Promise<JsonValue>) | undefined;
   /** The present version of the tool and the earlier ones, by name. */
@@ -68,6 +69,8 @@ export function registered(
     throw new TypeError(`${what}: concurrency limits runs of tasks; a task: 'never' tool has none`);
   const hold = task === 'never' ? NOT_HELD : holdOf(what, options, server);
   const own = listed(name, what, options);
+  if (task === 'never' && options.onEnd)
+    throw new TypeError(`${what}: onEnd is for tools with tasks; a task: 'never' handler cleans up by itself`);
   const harmless = annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
   const replay = options.replay ?? (handler.length >= 2 || harmless);
   if (options.retry && (task === 'never' || !replay))
@@ -87,6 +90,7 @@ export function registered(
     concurrency,
     replay,
     retry: options.retry && toRetry(what, options.retry),
+    onEnd: options.onEnd,
     version,
     prepare,
     versions: versionsOf(what, version, handler, options),

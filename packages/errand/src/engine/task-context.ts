@@ -29,8 +29,8 @@ export function createTaskContext(run: Run, subtasks: Subtasks): TaskContext {
     elicit,
     sample,
     roots,
-    id: task.id,
-    principal: principalOf(task.principal),
+    id: task.cleansUp?.id ?? task.id,
+    principal: principalOf(task.cleansUp?.principal ?? task.principal),
     scopes: task.scopes,
     prepared: task.prepared === undefined ? null : structuredClone(task.prepared),
     get signal() {

@@ -2,6 +2,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Duration } from '../duration.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { WithoutTasks } from './hold.ts';
+import type { TaskEnd } from '../task/clean-up.ts';
 import type { Questions, RetryPolicy, TaskContext } from './context.ts';
 
 /**
@@ -67,6 +68,11 @@ export interface ToolOptions<S extends StandardSchemaV1 | undefined = undefined>
    * run an `atMostOnce` step again. Default: no retry.
    */
   readonly retry?: RetryPolicy;
+  /**
+   * Cleans up after a task has ended, however it did: a run of its own, with steps that are recorded, tried again
+   * where it fails (by `retry`, or five times). The client does not see it, and cannot be asked.
+   */
+  readonly onEnd?: (end: TaskEnd, task: TaskContext) => unknown;
   /** Name a new version when the handler no longer fits the journals of tasks that are under way. Default `'1'`. */
   readonly version?: string;
   readonly previous?: readonly PreviousVersion[];

@@ -13,6 +13,8 @@ import type { Attempt, AttemptOutcome, Executor, Load } from '../executor.ts';
 import { issuesText } from '../schema.ts';
 import type { Limits } from '../limits.ts';
 import type { Store } from '../store.ts';
+import { cleanUpAfter } from '../task/clean-up.ts';
+import type { JournalEntry } from '../task/journal.ts';
 import { isTerminal, type Task } from '../task/task.ts';
 import { began, finish, hold } from '../task/transitions.ts';
 import { logBindings, type Telemetry } from '../telemetry.ts';
@@ -23,7 +25,8 @@ import { loadOf } from './embedded/load.ts';
 import { kinOf } from './embedded/kin.ts';
 import { Place } from './embedded/place.ts';
 import { EMPTY, NOTHING, TaskRecord } from './embedded/record.ts';
-import { EmbeddedRun, type RunEnd } from './embedded/run.ts';
+import { cleaning } from './embedded/cleaning.ts';
+import { EmbeddedRun, type RunEnd, type RunParts } from './embedded/run.ts';
 import { Slots } from './slots.ts';
 
 /** How long the store may take to cancel the tasks of calls that are taken back at the end, in ms. */
@@ -163,8 +166,14 @@ class EmbeddedExecutor implements Executor {
     const onEnd = (end: RunEnd): void => {
       if (record.persisted) return this.#onEnd(task.id, task.tool, end);
       this.#forget(task.id);
-      if (end.kind === 'ended') resolve({ kind: 'ended', outcome: end.outcome });
-      else if (end.kind === 'abandoned') reject(end.cause);
+      if (end.kind === 'ended') {
+        const answer: AttemptOutcome = { kind: 'ended', outcome: end.outcome };
+        if (task.cleanUp === undefined) return resolve(answer);
+        const ended = finish(record.task, end.outcome, this.#store.now());
+        this.#store
+          .create(() => ({ task: cleanUpAfter(ended, this.#store.now()) }))
+          .then(() => resolve(answer), reject);
+      } else if (end.kind === 'abandoned') reject(end.cause);
     };
     const begin = async (): Promise<void> => {
       await running.place.take();
@@ -286,6 +295,8 @@ class EmbeddedExecutor implements Executor {
     const version = tool.versions.get(task.toolVersion);
     if (version === undefined)
       return setAside(`no version "${task.toolVersion}" of tool "${task.tool}" is registered here`);
+    if (task.cleansUp !== undefined)
+      return this.#start(running, record, entries, cleaning(tool), task.arguments, onEnd);
     const args = await argumentsFor(version, task);
     if ('issues' in args)
       return setAside(`the task's arguments do not fit tool "${task.tool}" any more: ${issuesText(args.issues)}`);
@@ -293,6 +304,18 @@ class EmbeddedExecutor implements Executor {
       if (task.runs > 0) return this.#interrupted(record);
       if (!this.#closed) await record.write(began, NOTHING);
     }
+    this.#start(running, record, entries, { tool, handler: version.handler }, args.value, onEnd);
+  }
+
+  #start(
+    running: Running,
+    record: TaskRecord,
+    entries: readonly JournalEntry[],
+    { tool, handler }: Pick<RunParts, 'tool' | 'handler'>,
+    args: unknown,
+    onEnd: (end: RunEnd) => void,
+  ): void {
+    const { task } = record;
     // Meanwhile the server may have been closed, the call taken back or put into the queue as a task,
     // or the task may have ended.
     if (this.#closed || this.#running.get(task.id) !== running) return;
@@ -302,8 +325,8 @@ class EmbeddedExecutor implements Executor {
       record,
       entries,
       tool,
-      handler: version.handler,
-      args: args.value,
+      handler,
+      args,
       place,
       kin: this.#kin,
       clock: this.#clock,

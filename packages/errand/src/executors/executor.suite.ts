@@ -2,6 +2,7 @@ import { describe, vi } from 'vitest';
 import type { Disk } from './suite/bed.suite.ts';
 import { callSuite } from './suite/calls.suite.ts';
 import { chaosSuite } from './suite/chaos.suite.ts';
+import { cleanUpSuite } from './suite/clean-up.suite.ts';
 import { clockSuite } from './suite/clocks.suite.ts';
 import { endingSuite } from './suite/ending.suite.ts';
 import { inputSuite } from './suite/inputs.suite.ts';
@@ -29,6 +30,7 @@ export function executorSuite(name: string, openDisk: () => Disk): void {
     roundSuite(openDisk);
     subtaskSuite(openDisk);
     limitSuite(openDisk);
+    cleanUpSuite(openDisk);
     clockSuite(openDisk);
     chaosSuite(openDisk);
   });

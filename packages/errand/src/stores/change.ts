@@ -20,6 +20,8 @@ const FIXED = [
   'scopes',
   'idempotency',
   'traceparent',
+  'cleanUp',
+  'cleansUp',
   'createdAt',
   'deadlineAt',
   'expiresAt',

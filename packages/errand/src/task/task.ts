@@ -83,6 +83,10 @@ export interface Task {
   /** What its work may do: the scopes of the caller's token, or fewer. Absent where no token limits it. */
   readonly scopes?: readonly string[];
   readonly idempotency?: Idempotency;
+  /** The id of the task that cleans up when this one has ended; kept free for it. */
+  readonly cleanUp?: string;
+  /** The task that this one cleans up after, and whose that was. */
+  readonly cleansUp?: { readonly id: string; readonly principal: string };
   /** The trace (W3C `traceparent`) of the request that made it. */
   readonly traceparent?: string;
 

@@ -22,6 +22,7 @@ export interface NewTask extends Pick<
   | 'scopes'
   | 'idempotency'
   | 'traceparent'
+  | 'cleanUp'
 > {
   readonly deadlineMs: number;
   readonly retentionMs: number;
@@ -29,7 +30,7 @@ export interface NewTask extends Pick<
 
 /** A task as it is at its creation: working, and due for a run. */
 export function created(task: NewTask, now: number): Task {
-  const { deadlineMs, retentionMs, prepared, scopes, idempotency, traceparent } = task;
+  const { deadlineMs, retentionMs, prepared, scopes, idempotency, traceparent, cleanUp } = task;
   // Written out: V8 takes several times as long for a copy of "all the rest".
   return {
     id: task.id,
@@ -44,6 +45,7 @@ export function created(task: NewTask, now: number): Task {
     ...(scopes && { scopes }),
     ...(idempotency && { idempotency }),
     ...(traceparent !== undefined && { traceparent }),
+    ...(cleanUp !== undefined && { cleanUp }),
     status: 'working',
     inputs: {},
     createdAt: now,

@@ -120,6 +120,7 @@ export class Subtasks {
         retentionMs,
         pollIntervalMs,
         ...(wanted.scopes && { scopes: wanted.scopes }),
+        ...(tool!.onEnd && { cleanUp: kin.newId() }),
         ...(task.traceparent !== undefined && { traceparent: task.traceparent }),
       },
       {

@@ -22,7 +22,7 @@ type More = Partial<Pick<Task, 'progress' | 'runs' | 'steering' | 'retries' | 's
 };
 
 /** What is fixed at creation and seldom set, and shares a column. */
-type Origin = Partial<Pick<Task, 'parent' | 'scopes' | 'idempotency' | 'traceparent'>>;
+type Origin = Partial<Pick<Task, 'parent' | 'scopes' | 'idempotency' | 'traceparent' | 'cleanUp' | 'cleansUp'>>;
 
 /** What a change may write that no index is about. */
 export const STATE = [
@@ -183,10 +183,24 @@ function moreOf(task: Task, thinned: Thinned | undefined): string | null {
   return JSON.stringify(more);
 }
 
-function originOf({ parent, scopes, idempotency, traceparent }: Task): string | null {
-  if (parent === undefined && scopes === undefined && idempotency === undefined && traceparent === undefined)
+function originOf({ parent, scopes, idempotency, traceparent, cleanUp, cleansUp }: Task): string | null {
+  if (
+    parent === undefined &&
+    scopes === undefined &&
+    idempotency === undefined &&
+    traceparent === undefined &&
+    cleanUp === undefined &&
+    cleansUp === undefined
+  )
     return null;
-  const origin: { [Name in keyof Origin]-?: Origin[Name] | undefined } = { parent, scopes, idempotency, traceparent };
+  const origin: { [Name in keyof Origin]-?: Origin[Name] | undefined } = {
+    parent,
+    scopes,
+    idempotency,
+    traceparent,
+    cleanUp,
+    cleansUp,
+  };
   return JSON.stringify(origin);
 }
 
