@@ -40,6 +40,7 @@ export type { HttpOptions, HttpServing } from './serve/http.ts';
 export type { StdioOptions, StdioServing } from './serve/stdio.ts';
 export type { Change, Decide, Due, Store, StoreListener, StoreOptions } from './store.ts';
 export { memory } from './stores/memory.ts';
+export type { TaskEnd } from './task/clean-up.ts';
 export { ANONYMOUS, LOCAL } from './task/principal.ts';
 export type { Principal } from './task/principal.ts';
 export type { InputKind } from './task/input.ts';
