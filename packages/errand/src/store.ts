@@ -1,6 +1,6 @@
 import type { LoggedEvent, StoredEvent } from './task/event.ts';
 import type { JournalEntry } from './task/journal.ts';
-import type { Task, TaskStatus } from './task/task.ts';
+import type { Progress, Task, TaskStatus } from './task/task.ts';
 
 /** What a command makes of a task: its next state, and what else is kept in the same commit. */
 export interface Change {
@@ -124,6 +124,11 @@ export interface Store {
   events(id: string, after: number, limit: number): Promise<StoredEvent[]>;
   /** The subtasks of a task, in the order of their creation; at most `limit`, where one is given. */
   subtasks(id: string, limit?: number): Promise<Task[]>;
+  /**
+   * How far the subtasks of a task are, each counting for its weight: one that has ended is done, another one as far
+   * as its own progress is. `undefined` where it has none.
+   */
+  progressBelow(id: string): Promise<Progress | undefined>;
   /** The descendants of a root that wait for an answer (`input_required`), in the order of their creation. */
   asking(root: string): Promise<Task[]>;
   /** Tasks of a principal that no handler made, latest first. An `after` that is unknown, or another's, gives the first page. */

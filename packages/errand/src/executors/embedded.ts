@@ -6,6 +6,7 @@ import { installContainment } from '../engine/containment.ts';
 import { deadlinePassed } from '../engine/failures.ts';
 import type { Registry } from '../engine/registry.ts';
 import type { Kin } from '../engine/run.ts';
+import { startRollUp } from '../engine/rollup.ts';
 import { startSweeper } from '../engine/sweeper.ts';
 import type { Watch } from '../engine/watching.ts';
 import { ErrandError, shuttingDown } from '../errors.ts';
@@ -121,6 +122,7 @@ class EmbeddedExecutor implements Executor {
     this.#stops.push(this.#store.subscribe((task) => this.#onTask(task)));
     this.#stops.push(this.#store.onForeignCommit(coalesce(this.#clock, () => this.#catchUp())));
     this.#stops.push(startSweeper(this.#store, this.#clock, this.#log));
+    this.#stops.push(startRollUp(this.#store, this.#clock, this.#log));
     this.#stops.push(await this.#agenda.open());
   }
 

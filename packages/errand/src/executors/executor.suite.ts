@@ -8,6 +8,7 @@ import { endingSuite } from './suite/ending.suite.ts';
 import { inputSuite } from './suite/inputs.suite.ts';
 import { limitSuite } from './suite/limits.suite.ts';
 import { parkingSuite } from './suite/parking.suite.ts';
+import { progressSuite } from './suite/progress.suite.ts';
 import { questionSuite } from './suite/questions.suite.ts';
 import { recoverySuite } from './suite/recovery.suite.ts';
 import { roundSuite } from './suite/rounds.suite.ts';
@@ -22,6 +23,7 @@ export function executorSuite(name: string, openDisk: () => Disk): void {
   describe.concurrent(name, { timeout: 30_000 }, () => {
     stepSuite(openDisk);
     inputSuite(openDisk);
+    progressSuite(openDisk);
     questionSuite(openDisk);
     parkingSuite(openDisk);
     recoverySuite(openDisk);

@@ -13,7 +13,7 @@ import type {
 } from '../store.ts';
 import type { StoredEvent } from '../task/event.ts';
 import type { JournalEntry } from '../task/journal.ts';
-import { isTerminal, type Task } from '../task/task.ts';
+import { isTerminal, type Progress, type Task } from '../task/task.ts';
 import { begun, changed, idTaken, keyTaken, woken } from './change.ts';
 import { SteadyClock } from './clock.ts';
 import { Commits, runTurn, storeAway, type Command, type Read, type Written } from './commits.ts';
@@ -125,6 +125,19 @@ class MemoryStore implements Store {
 
   async subtasks(id: string, limit?: number): Promise<Task[]> {
     return this.#find(id) === undefined ? [] : this.#records.childrenOf(id).slice(0, limit).map(taskOf);
+  }
+
+  async progressBelow(id: string): Promise<Progress | undefined> {
+    this.#assertOpen();
+    const children = this.#records.childrenOf(id).map(taskOf);
+    if (children.length === 0) return undefined;
+    const sum = { done: 0, total: 0 };
+    for (const { status, parent, progress: { done, total = 0 } = { done: 0 } } of children) {
+      const weight = parent?.weight ?? 1;
+      sum.total += weight;
+      sum.done += weight * (isTerminal({ status }) ? 1 : total > 0 ? done / total : 0);
+    }
+    return sum;
   }
 
   async asking(root: string): Promise<Task[]> {

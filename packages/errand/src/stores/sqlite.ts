@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Creation, Decide, Due, ListOptions, LiveCounts, Store, StoreListener, StoreOptions } from '../store.ts';
 import type { StoredEvent } from '../task/event.ts';
 import type { JournalEntry } from '../task/journal.ts';
-import type { Task, TaskStatus } from '../task/task.ts';
+import type { Progress, Task, TaskStatus } from '../task/task.ts';
 import { SteadyClock } from './clock.ts';
 import { CommitHeldUp, Commits, storeAway, type Command, type Read, type Written } from './commits.ts';
 import { backUp } from './sqlite/backup.ts';
@@ -151,6 +151,13 @@ class FileStore implements SqliteStore {
 
   async subtasks(id: string, limit?: number): Promise<Task[]> {
     return this.#ofRow(id, (file, row) => file.readRows(file.queries.children(row, limit)));
+  }
+
+  async progressBelow(id: string): Promise<Progress | undefined> {
+    return this.#use(({ ids, tasks, queries }) => {
+      const place = ids.unseal(id);
+      return place !== undefined && tasks.has(place) ? queries.progressBelow(place.row) : undefined;
+    });
   }
 
   async asking(root: string): Promise<Task[]> {

@@ -34,6 +34,8 @@ export type TaskOutcome =
 export interface Progress {
   readonly done: number;
   readonly total?: number;
+  /** Set where it was not reported, but follows from how far the subtasks are. */
+  readonly rolledUp?: true;
 }
 
 /** Where a subtask hangs in its graph. */

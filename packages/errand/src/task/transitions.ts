@@ -152,6 +152,13 @@ export function progress(task: Task, next: Progress, now: number): Task {
   return touched({ ...task, progress: total === -Infinity ? { done } : { done, total } }, now);
 }
 
+/** Shows how far the subtasks are, where the handler shows nothing by itself. */
+export function rollUp(task: Task, below: Progress, now: number): Task {
+  if (task.progress !== undefined && task.progress.rolledUp === undefined) return task;
+  const next = progress(task, below, now);
+  return next === task ? task : { ...next, progress: { ...next.progress!, rolledUp: true } };
+}
+
 /** Ends a task with the outcome of its work. Open questions are withdrawn. */
 export function finish(task: Task, outcome: TaskOutcome, now: number): Task {
   if (isTerminal(task)) return task;
@@ -253,7 +260,9 @@ function ended(task: Task, now: number): Task {
       input.state === 'open' ? { request: input.request, state: 'withdrawn' } : input,
     ]),
   );
-  return touched({ ...rest, inputs, epoch: task.epoch + 1 }, now);
+  // What is below a task has ended with it.
+  const done = task.progress?.rolledUp && { progress: { ...task.progress, done: task.progress.total! } };
+  return touched({ ...rest, ...done, inputs, epoch: task.epoch + 1 }, now);
 }
 
 /** What was shown last; not why the task was held or paused, which is over now. */

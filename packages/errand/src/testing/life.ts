@@ -98,6 +98,7 @@ export function beginLife(store: Store, clock: Clock): Life {
       journal: (id) => heard(() => store.journal(id)),
       events: (id, after, limit) => heard(() => store.events(id, after, limit)),
       subtasks: (id, limit) => heard(() => store.subtasks(id, limit)),
+      progressBelow: (id) => heard(() => store.progressBelow(id)),
       asking: (root) => heard(() => store.asking(root)),
       list: (principal, options) => heard(() => store.list(principal, options)),
       due: (after, until) => heard(() => store.due(after, until)),

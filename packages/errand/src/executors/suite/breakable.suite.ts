@@ -73,6 +73,7 @@ export function breakable(store: Store): Breakable {
     journal: (id) => alive(() => store.journal(id)),
     events: (id, after, limit) => alive(() => store.events(id, after, limit)),
     subtasks: (id, limit) => alive(() => store.subtasks(id, limit)),
+    progressBelow: (id) => alive(() => store.progressBelow(id)),
     asking: (root) => alive(() => store.asking(root)),
     list: (principal, options) => alive(() => store.list(principal, options)),
     due: (after, until) => alive(() => store.due(after, until)),

@@ -1,5 +1,5 @@
 import type { Database } from 'better-sqlite3';
-import type { TaskStatus } from '../../task/task.ts';
+import type { Progress, TaskStatus } from '../../task/task.ts';
 import type { Place } from './ids.ts';
 
 // As in the indexes, or they would not serve.
@@ -63,6 +63,7 @@ export function taskQueries(db: Database) {
       `SELECT row FROM task WHERE root = ? AND status = 'input_required' ORDER BY created_at, row`,
     )
     .pluck();
+  const progressBelow = db.prepare<[number], { done: number | null; total: number | null }>(PROGRESS_BELOW);
   const listed = db.prepare<[string, TaskStatus, number, number, number], ListPlace>(
     `SELECT row, created_at AS createdAt FROM task
      WHERE principal = ? AND status = ? AND root IS NULL AND (created_at, row) < (?, ?)
@@ -80,6 +81,10 @@ export function taskQueries(db: Database) {
     // To SQLite a negative limit is none.
     children: (row: number, limit = -1): number[] => children.all(row, limit),
     liveDescendants: (row: number): number[] => liveDescendants.all(row),
+    progressBelow(row: number): Progress | undefined {
+      const { done, total } = progressBelow.get(row)!;
+      return total === null ? undefined : { done: done!, total };
+    },
     asking: (root: number): number[] => asking.all(root),
     /** As many as can be removed without holding everybody up. */
     expired(now: number, limit: number): number[] {
@@ -99,6 +104,14 @@ export function taskQueries(db: Database) {
     },
   };
 }
+
+const PROGRESS_BELOW = `
+  SELECT sum(weight * CASE WHEN ${ENDED} THEN 1 WHEN total > 0 THEN done / total ELSE 0 END) AS done, sum(weight) AS total
+  FROM (
+    SELECT status, ifnull(json_extract(origin, '$.parent.weight'), 1) AS weight,
+      json_extract(more, '$.progress.done') * 1.0 AS done, json_extract(more, '$.progress.total') AS total
+    FROM task JOIN call USING (row) WHERE parent = ?
+  )`;
 
 /** Later than any task. */
 const LATEST: ListPlace = { row: 0, createdAt: Infinity };
