@@ -13,6 +13,7 @@ import type { Principal } from '../task/principal.ts';
 import { createAuth, Unauthorized, type AuthOptions } from './auth/bearer.ts';
 import type { Exchange, Inbound } from './exchange.ts';
 import { GRACE_MS, LAST_WORDS_MS } from './farewell.ts';
+import { createHealth, type HealthOptions, type Readiness } from './health.ts';
 import { readBody } from './http/body.ts';
 import {
   checkCarrier,
@@ -44,6 +45,8 @@ export interface HttpOptions {
   readonly auth?: AuthOptions;
   /** Who sent a request, where something else than a bearer token says so. Throw an `RpcError` to refuse it. */
   readonly principal?: (request: IncomingMessage) => Principal | Promise<Principal>;
+  /** Where probes ask whether the process lives, and whether requests should be sent to it. Default `/healthz`, `/readyz`. */
+  readonly health?: HealthOptions | false;
   readonly log?: Logger;
 }
 
@@ -61,7 +64,11 @@ type Caller = Pick<Inbound, 'principal' | 'scopes'>;
 const KEEP_CONNECTION_MS = 65_000;
 
 /** Serves an exchange over Streamable HTTP. Resolves when it listens; rejects where the address cannot be bound, or must not. */
-export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): Promise<HttpServing> {
+export async function serveHttp(
+  exchange: Exchange,
+  options: HttpOptions = {},
+  readiness: () => Promise<Readiness> = async () => 'ready',
+): Promise<HttpServing> {
   const { port = 8080, host = '127.0.0.1', path = '/mcp', maxBodyBytes = MAX_BODY_BYTES, principal, log } = options;
   if (options.auth && principal) throw new TypeError('auth and principal both say who the caller is: give one of them');
   const { allowedHosts, allowedOrigins } = options;
@@ -77,6 +84,7 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
   }
   let url = '';
   const auth = options.auth && createAuth(options.auth, () => url);
+  const health = createHealth(options.health, path, async () => (closing ? 'draining' : readiness()));
   const gate = isLoopback(host)
     ? loopbackGate(maxBodyBytes, [host, ...(allowedHosts ?? [])], allowedOrigins)
     : namedGate(maxBodyBytes, allowedHosts, allowedOrigins);
@@ -88,6 +96,7 @@ export async function serveHttp(exchange: Exchange, options: HttpOptions = {}): 
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     silent.delete(request.socket);
+    if (health(request, response)) return;
     let message: unknown;
     try {
       const head = headOf(request);
