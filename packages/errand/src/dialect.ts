@@ -1,25 +1,61 @@
 import type { CallAnswer, Engine, ListedTool, SeenTask, ToolCall } from './engine/engine.ts';
-import type { JsonObject } from './json.ts';
+import type { TaskPage } from './engine/commands/operator.ts';
+import type { EventPage } from './engine/events.ts';
+import type { TaskGraph } from './engine/graph.ts';
+import type { JsonObject, JsonValue } from './json.ts';
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from './jsonrpc.ts';
+import type { ListOptions } from './store.ts';
 import type { Task } from './task/task.ts';
 
 /** Reads an HTTP header by its lower-case name. */
 export type HeaderReader = (name: string) => string | undefined;
 
-/** What a request asks for, whatever the wire calls it. */
+/**
+ * What a request asks for, whatever the wire calls it. `extended`: its sender knows our extension `dev.errand/tasks`,
+ * and so of subtasks, of pauses and of progress.
+ */
 export type Command =
   /** Say what the server is and can do. */
   | { readonly kind: 'discover' }
   | { readonly kind: 'list'; readonly takesTasks: boolean; readonly cursor?: string }
   /** `progressToken`: under what a client wants to hear how a call goes on that is held for it. */
-  | { readonly kind: 'call'; readonly call: ToolCall; readonly progressToken?: ProgressToken }
-  | { readonly kind: 'read'; readonly taskId: string }
+  | {
+      readonly kind: 'call';
+      readonly call: ToolCall;
+      readonly extended: boolean;
+      readonly progressToken?: ProgressToken;
+    }
+  | { readonly kind: 'read'; readonly taskId: string; readonly extended: boolean }
   | { readonly kind: 'answer'; readonly taskId: string; readonly responses: Readonly<Record<string, unknown>> }
   | { readonly kind: 'cancel'; readonly taskId: string }
   /** Hear of changes: of tasks, and of what else (`changes`: the filter as the client wrote it, without the tasks). */
-  | { readonly kind: 'listen'; readonly taskIds: readonly string[]; readonly changes: JsonObject }
+  | {
+      readonly kind: 'listen';
+      readonly taskIds: readonly string[];
+      readonly changes: JsonObject;
+      readonly extended: boolean;
+    }
+  | { readonly kind: 'control'; readonly request: ControlRequest }
   /** Nothing of ours: it is for the backend, if there is one. */
   | { readonly kind: 'foreign' };
+
+/** What clients ask for that know our extension. Lists and logs come in pages of `limit`. */
+export type ControlRequest =
+  | { readonly act: 'pause'; readonly taskId: string; readonly reason?: string }
+  | { readonly act: 'resume'; readonly taskId: string }
+  | { readonly act: 'steer'; readonly taskId: string; readonly message: JsonValue }
+  | { readonly act: 'graph'; readonly taskId: string }
+  | { readonly act: 'events'; readonly taskId: string; readonly after: number; readonly limit: number }
+  | { readonly act: 'list'; readonly options: ListOptions };
+
+/** What they are answered. */
+export interface ControlResults {
+  /** Of `pause`, `resume` and `steer`: the task as it is then. */
+  task(task: SeenTask): JsonObject;
+  graph(graph: TaskGraph): JsonObject;
+  events(page: EventPage): JsonObject;
+  list(page: TaskPage): JsonObject;
+}
 
 /** By what a client knows to which of its requests a progress notification belongs. */
 export type ProgressToken = string | number;
@@ -53,7 +89,7 @@ export interface ListenFrames {
   /** The first frame: what was granted. */
   acknowledged(id: RequestId, taskIds: readonly string[], changes: JsonObject): JsonRpcNotification;
   /** Where a task stands: the same as what a read of it answers. */
-  task(id: RequestId, task: SeenTask): JsonRpcNotification;
+  task(id: RequestId, task: SeenTask, extended: boolean): JsonRpcNotification;
   /** A change that the backend told of. */
   change(id: RequestId, notification: JsonRpcNotification): JsonRpcNotification;
   /** The result that ends the subscription in good order. */
@@ -77,11 +113,11 @@ export interface Dialect {
   /** The result of `list`: tools of ours, then a page of the backend's list. */
   listed(tools: readonly ListedTool[], backend?: JsonObject): JsonObject;
   /** The result of `call`. */
-  called(answer: CallAnswer): JsonObject;
+  called(answer: CallAnswer, extended: boolean): JsonObject;
   /** How far a held call is, for a client that asked for it. */
   progress(token: ProgressToken, report: ProgressReport): JsonRpcNotification;
   /** The result of `read`. */
-  read(task: SeenTask): JsonObject;
+  read(task: SeenTask, extended: boolean): JsonObject;
   /** The result of `answer`. */
   answered(task: Task): JsonObject;
   /** The result of `cancel`. */
@@ -89,4 +125,5 @@ export interface Dialect {
   /** A result of the backend, as a result of this server. */
   passed(result: JsonObject): JsonObject;
   readonly listen: ListenFrames;
+  readonly control: ControlResults;
 }

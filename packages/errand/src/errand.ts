@@ -4,7 +4,8 @@ import { systemClock, type Clock } from './clock.ts';
 import { createAdmission } from './engine/admission.ts';
 import { createCalling } from './engine/calling.ts';
 import { createTaskCommands } from './engine/commands.ts';
-import { releasing } from './engine/control.ts';
+import { createControl } from './engine/commands/control.ts';
+import { createOperator, type Operator } from './engine/commands/operator.ts';
 import type { Engine } from './engine/engine.ts';
 import { createHandoff } from './engine/handoff.ts';
 import { DEFAULT_HOLD, holdOf, type WithoutTasks } from './engine/hold.ts';
@@ -69,7 +70,7 @@ export interface FetchFacts {
 }
 
 /** A server whose tool calls become durable tasks. */
-export interface Errand {
+export interface Errand extends Operator {
   /** Registers a tool. Throws where the options contradict each other or the name is taken. */
   tool<S extends StandardSchemaV1>(
     name: string,
@@ -87,8 +88,6 @@ export interface Errand {
   attach(server: SdkServer, options?: AttachOptions): void;
   /** Opens the store and takes up what was left. `serve`, `stdio`, `fetch` and `attach` do it by themselves. */
   start(): Promise<void>;
-  /** Tries a held task again. Resolves with whether a task of that id was held. */
-  retry(taskId: string): Promise<boolean>;
   /** Takes no more calls, lets running steps end (8 s at most), and closes the store: within 10 s in all. */
   close(): Promise<void>;
 }
@@ -131,6 +130,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   const telemetry = openTelemetry(options.telemetry);
   const executor = embedded({ store, watch, tools, concurrency, clock, log, limits, telemetry });
   const commands = createTaskCommands(store, createSight(store, watch, clock), limits);
+  const operator = createOperator({ store, watch, ready: start });
   const admission = createAdmission(store, executor, limits);
   const pace = createPollPacer(limits.pollsPerSecond, clock);
   let seal!: Seal;
@@ -158,16 +158,17 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     hasTool: (tool) => tools.has(tool) || handoff.has(tool),
     watch: commands.watch,
     call: (request, caller, onTask) => onceStarted(() => call(request, caller, onTask)),
-    read: (principal, taskId) =>
+    read: (principal, taskId, knowsSubtasks) =>
       onceStarted(() => {
         telemetry.polled();
         const turn = pace(principal);
         return turn === undefined
-          ? commands.read(principal, taskId)
-          : turn.then(() => commands.read(principal, taskId));
+          ? commands.read(principal, taskId, knowsSubtasks)
+          : turn.then(() => commands.read(principal, taskId, knowsSubtasks));
       }),
     answer: (principal, taskId, responses) => onceStarted(() => commands.answer(principal, taskId, responses)),
     cancel: (principal, taskId) => onceStarted(() => commands.cancel(principal, taskId)),
+    control: createControl(store, operator, (...asked) => engine.read(...asked)),
   };
   const front = createFront({ engine, info, log, maxSubscriptions: limits.subscriptions, ...(backend && { backend }) });
   const answerFetch = fetchFace(front);
@@ -226,6 +227,8 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   }
 
   const errand: Errand = {
+    ...operator,
+
     tool(toolName: string, toolOptions: ToolOptions<StandardSchemaV1 | undefined>, handler: Handler<never>) {
       if (starting)
         throw new Error(
@@ -251,17 +254,6 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     },
 
     start,
-
-    async retry(taskId) {
-      await start();
-      let released = false;
-      await store.change(taskId, (current) => {
-        const change = releasing(current, store.now());
-        released = change !== undefined;
-        return change;
-      });
-      return released;
-    },
 
     close: () => (closing ??= close()),
   };

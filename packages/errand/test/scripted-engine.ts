@@ -1,4 +1,4 @@
-import type { CallAnswer, Caller, Engine, ListedTool, ToolCall } from '../src/engine/engine.ts';
+import type { CallAnswer, Caller, Control, Engine, ListedTool, ToolCall } from '../src/engine/engine.ts';
 import { taskNotFound } from '../src/errors.ts';
 import { LOCAL, principalKey } from '../src/task/principal.ts';
 import type { Principal } from '../src/task/principal.ts';
@@ -32,6 +32,16 @@ export function taskOf(id: string, rest: Partial<Task> = {}): Task {
 
 /** A call, and who made it. */
 export interface MadeCall extends ToolCall, Caller {}
+
+/** What a test has no use for until it says otherwise. */
+const NO_CONTROL: Control = {
+  pause: () => Promise.reject(new Error('not in this test')),
+  resume: () => Promise.reject(new Error('not in this test')),
+  steer: () => Promise.reject(new Error('not in this test')),
+  graph: () => Promise.reject(new Error('not in this test')),
+  events: () => Promise.reject(new Error('not in this test')),
+  list: () => Promise.reject(new Error('not in this test')),
+};
 
 /** An engine whose tasks are what a test says they are. */
 export interface ScriptedEngine extends Engine {
@@ -71,6 +81,7 @@ export function scriptedEngine(
   }
 
   return {
+    control: NO_CONTROL,
     calls,
     answers,
     read,

@@ -4,6 +4,7 @@ import { systemClock } from '../clock.ts';
 import { DEFAULT_LIMITS } from '../limits.ts';
 import type { Store } from '../store.ts';
 import { memory } from '../stores/memory.ts';
+import type { InputRequest } from '../task/input.ts';
 import { LOCAL } from '../task/principal.ts';
 import type { Task } from '../task/task.ts';
 import { ask, finish } from '../task/transitions.ts';
@@ -11,13 +12,13 @@ import { createTaskCommands, type TaskCommands } from './commands.ts';
 import { createSight } from './sight.ts';
 import { createWatch } from './watching.ts';
 
-const FORM = {
+const FORM: InputRequest = {
   method: 'elicitation/create',
   params: {
     message: '?',
     requestedSchema: { type: 'object', properties: { ok: { type: 'boolean' } }, required: ['ok'] },
   },
-} as const;
+};
 const YES = { action: 'accept', content: { ok: true } };
 const BAD = { action: 'accept', content: {} };
 

@@ -19,12 +19,12 @@ export interface TaskCommands extends Pick<Engine, 'read' | 'answer' | 'cancel' 
 }
 
 export function createTaskCommands(store: Store, sight: Sight, limits: Limits): TaskCommands {
-  async function read(principal: Principal, taskId: string): Promise<SeenTask> {
+  async function read(principal: Principal, taskId: string, knowsSubtasks = false): Promise<SeenTask> {
     const owner = principalKey(principal);
     const task = await store.read(taskId, owner);
     // The store looks at the owner to be quick. That strangers get nothing does not depend on it.
     if (task === undefined || task.principal !== owner || task.expiresAt <= store.now()) throw taskNotFound();
-    return sight.of(task);
+    return sight.of(task, knowsSubtasks);
   }
 
   async function change(taskId: string, decide: (task: Task) => Change | undefined): Promise<Task> {
@@ -35,7 +35,7 @@ export function createTaskCommands(store: Store, sight: Sight, limits: Limits): 
 
   return {
     read,
-    watch: (taskId, listener) => sight.watch(taskId, listener),
+    watch: (taskId, listener, knowsSubtasks = false) => sight.watch(taskId, listener, knowsSubtasks),
 
     async answer(principal, taskId, responses) {
       const seen = await read(principal, taskId);
@@ -75,7 +75,7 @@ export function createTaskCommands(store: Store, sight: Sight, limits: Limits): 
           stop();
           reject(signal.reason as Error);
         };
-        const unwatch = sight.watch(taskId, settle);
+        const unwatch = sight.watch(taskId, settle, false);
         const stop = (): void => {
           unwatch();
           signal.removeEventListener('abort', giveUp);

@@ -2,7 +2,11 @@ import type { JsonObject, JsonValue } from '../json.ts';
 import type { InputCapabilities, InputRequest, InputResponse } from '../task/input.ts';
 import type { Principal } from '../task/principal.ts';
 import type { Task, ToolResult } from '../task/task.ts';
+import type { ListOptions } from '../store.ts';
 import type { TraceContext } from '../traceparent.ts';
+import type { TaskPage } from './commands/operator.ts';
+import type { EventPage } from './events.ts';
+import type { TaskGraph } from './graph.ts';
 
 /** Who calls. */
 export interface Caller {
@@ -59,16 +63,34 @@ export interface ListedTool {
 }
 
 /**
- * A task as a client sees it. One from which a graph grew comes with those that wait for an answer below it, for
- * clients that know of no subtasks; its own status is what it is without them (S-13).
+ * A task as a client sees it. Where its client knows of no subtasks, one from which a graph grew comes with those that
+ * wait for an answer below it; its own status is what it is without them (S-13). Where its client does, it comes with
+ * the subtasks that it made.
  */
 export interface SeenTask extends Task {
   /** Descendants with open questions, oldest first, the first 1,000 of them. Absent where there can be none. */
   readonly below?: readonly Task[];
+  /** The ids of its subtasks, oldest first, the first 100 of them (S-2). Absent where it made none. */
+  readonly children?: readonly string[];
 }
 
 /** Hears of later and later states of a task. */
 export type OnTask = (task: Task) => void;
+
+/** The commands that only clients give that know the extension `dev.errand/tasks`; each on tasks of the principal alone. */
+export interface Control {
+  /** Resolves with the task as it is then; one that has ended, or was paused, stays as it is. On disk when it resolves. */
+  pause(principal: Principal, taskId: string, reason?: string): Promise<SeenTask>;
+  resume(principal: Principal, taskId: string): Promise<SeenTask>;
+  /** Rejects where the task has ended: nobody would read the message. */
+  steer(principal: Principal, taskId: string, message: JsonValue): Promise<SeenTask>;
+  /** A task and its descendants, 1,000 at most. */
+  graph(principal: Principal, taskId: string): Promise<TaskGraph>;
+  /** The log of a task above the number `after`, at most `limit` lines. */
+  events(principal: Principal, taskId: string, after: number, limit: number): Promise<EventPage>;
+  /** Rejects with `anonymous` where nobody knows who the principal is. */
+  list(principal: Principal, options: ListOptions): Promise<TaskPage>;
+}
 
 /** The commands on tasks. Knows no wire. Every method may reject with an `RpcError`. */
 export interface Engine {
@@ -77,8 +99,11 @@ export interface Engine {
   hasTool(name: string): boolean;
   /** `onTask` hears how the work of a call goes on that is held; it must not throw. */
   call(call: ToolCall, caller: Caller, onTask?: OnTask): Promise<CallAnswer>;
-  /** A task of this principal. Rejects with `taskNotFound` for unknown and foreign ids alike. */
-  read(principal: Principal, taskId: string): Promise<SeenTask>;
+  /**
+   * A task of this principal, as a client sees it that knows of subtasks, or does not. Rejects with `taskNotFound` for
+   * unknown and foreign ids alike.
+   */
+  read(principal: Principal, taskId: string, knowsSubtasks?: boolean): Promise<SeenTask>;
   /**
    * Answers open questions of a task, and of those below it under their path (`chunk-3/approve`); unknown and answered
    * keys are ignored, and one answer that does not fit refuses all. On disk when it resolves.
@@ -90,5 +115,7 @@ export interface Engine {
    * Calls `listener` with the latest state of a task after each commit that changed what can be seen of it.
    * Returns how to stop.
    */
-  watch(taskId: string, listener: (task: SeenTask) => void): () => void;
+  watch(taskId: string, listener: (task: SeenTask) => void, knowsSubtasks?: boolean): () => void;
+  /** For clients that know our extension. */
+  readonly control: Control;
 }

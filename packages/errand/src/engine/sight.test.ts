@@ -47,23 +47,23 @@ const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
 describe('a task as its client sees it', () => {
   it('comes with what waits below it', async () => {
     await asks(child.id);
-    expect(await sight.of(root)).toEqual({ ...root, below: [await store.read(child.id)] });
+    expect(await sight.of(root, false)).toEqual({ ...root, below: [await store.read(child.id)] });
     await answers(child.id);
-    expect(await sight.of(root)).toEqual({ ...root, below: [] });
+    expect(await sight.of(root, false)).toEqual({ ...root, below: [] });
   });
 
   it('is given at once, and as it is, where nothing can wait below it', () => {
     const asking = vi.spyOn(store, 'asking');
     const plain = taskOf('plain');
-    expect(sight.of(plain)).toBe(plain);
-    expect(sight.of(child)).toBe(child);
+    expect(sight.of(plain, false)).toBe(plain);
+    expect(sight.of(child, false)).toBe(child);
     expect(asking).not.toHaveBeenCalled();
   });
 });
 
 describe('whoever watches a root', () => {
   it('hears of each question below it, and of its answer', async () => {
-    const stop = sight.watch(root.id, (task) => told.push(task));
+    const stop = sight.watch(root.id, (task) => told.push(task), false);
     await asks(child.id);
     await vi.waitFor(() => expect(questions()).toEqual([['page/go']]));
     expect(told[0]).toMatchObject({ id: root.id, status: 'working' });
@@ -74,7 +74,7 @@ describe('whoever watches a root', () => {
 
   it('hears of it together with what changes in the root itself', async () => {
     await asks(child.id);
-    const stop = sight.watch(root.id, (task) => told.push(task));
+    const stop = sight.watch(root.id, (task) => told.push(task), false);
     await change(root.id, (task) => describing(task, 'reading', 5));
     await vi.waitFor(() => expect(told).toMatchObject([{ statusMessage: 'reading', below: [{ id: child.id }] }]));
     await asks(root.id, 'own');
@@ -83,7 +83,7 @@ describe('whoever watches a root', () => {
   });
 
   it('is not bothered by what descendants do besides', async () => {
-    const stop = sight.watch(root.id, (task) => told.push(task));
+    const stop = sight.watch(root.id, (task) => told.push(task), false);
     await asks(child.id);
     await vi.waitFor(() => expect(told).toHaveLength(1));
     const asking = vi.spyOn(store, 'asking');
@@ -98,7 +98,7 @@ describe('whoever watches a root', () => {
 
   it('hears of the end of the root, without what is below', async () => {
     await asks(child.id);
-    const stop = sight.watch(root.id, (task) => told.push(task));
+    const stop = sight.watch(root.id, (task) => told.push(task), false);
     await store.changeTree(root.id, (task) => ({ task: cancel(task, 5) }));
     await settled();
     expect(told.map(({ status, below }) => [status, below])).toEqual([['cancelled', undefined]]);
@@ -106,7 +106,7 @@ describe('whoever watches a root', () => {
   });
 
   it('hears nothing more once it has stopped', async () => {
-    const stop = sight.watch(root.id, (task) => told.push(task));
+    const stop = sight.watch(root.id, (task) => told.push(task), false);
     const asking = asks(child.id);
     stop();
     await asking;
@@ -121,14 +121,14 @@ describe('whoever watches a root', () => {
       return ask(task, 'go', QUESTION, 1);
     });
     await store.change(root.id, (task) => ({ task, subtasks: many }));
-    const seen = await sight.of(root);
+    const seen = await sight.of(root, false);
     expect(Object.keys(openQuestions(seen))).toHaveLength(1000);
   });
 });
 
 describe('a task without subtasks', () => {
   it('is told of as it is, once for all that cannot be told apart', async () => {
-    const stop = sight.watch(child.id, (task) => told.push(task));
+    const stop = sight.watch(child.id, (task) => told.push(task), false);
     await change(child.id, (task) => ({ ...task, runs: 1 }));
     await change(child.id, (task) => ({ ...task, runs: 2 }));
     await asks(child.id);

@@ -7,26 +7,41 @@ import type { SeenTask } from './engine.ts';
 import type { Watch } from './watching.ts';
 
 /** So many descendants that wait are shown at once; the others are when these have their answers. */
-const SHOWN = 1000;
+const WAITING = 1000;
 
-/** Tasks as clients see them. */
+/** So many subtasks are named; a graph shows more. */
+const CHILDREN = 100;
+
+/** Tasks as clients see them that know of subtasks, or do not. */
 export interface Sight {
-  /** A task as it is, with what waits below it. Costs nothing more where it has no subtasks. */
-  of(task: Task): SeenTask | Promise<SeenTask>;
+  /** A task as it is, with what goes with it. Costs nothing more where it has no subtasks. */
+  of(task: Task, knowsSubtasks: boolean): SeenTask | Promise<SeenTask>;
   /** Calls `listener` when what can be seen of a task has changed, with its latest state. Returns how to stop. */
-  watch(taskId: string, listener: (task: SeenTask) => void): () => void;
+  watch(taskId: string, listener: (task: SeenTask) => void, knowsSubtasks: boolean): () => void;
 }
 
+/** What goes with a task that is shown to a client. */
+type Company = Pick<SeenTask, 'below' | 'children'>;
+
 export function createSight(store: Store, watch: Watch, clock: Clock): Sight {
-  const below = async (root: string): Promise<readonly Task[]> => (await store.asking(root)).slice(0, SHOWN);
+  const hasCompany = (task: Task, knowsSubtasks: boolean): boolean =>
+    knowsSubtasks ? task.subtasks !== undefined : mayAskBelow(task);
+
+  const companyOf = async (taskId: string, knowsSubtasks: boolean): Promise<Company> =>
+    knowsSubtasks
+      ? { children: (await store.subtasks(taskId, CHILDREN)).map(({ id }) => id) }
+      : { below: (await store.asking(taskId)).slice(0, WAITING) };
 
   return {
-    of: (task) => (mayAskBelow(task) ? below(task.id).then((below) => ({ ...task, below })) : task),
+    of: (task, knowsSubtasks) =>
+      hasCompany(task, knowsSubtasks)
+        ? companyOf(task.id, knowsSubtasks).then((company) => ({ ...task, ...company }))
+        : task,
 
-    watch(taskId, listener) {
+    watch(taskId, listener, knowsSubtasks) {
       let task: Task | undefined;
-      /** What waits below it, once that was asked for. */
-      let waiting: readonly Task[] | undefined;
+      /** What goes with it, once that was asked for. */
+      let company: Company | undefined;
       let seen: string | undefined;
       let stopped = false;
 
@@ -38,33 +53,42 @@ export function createSight(store: Store, watch: Watch, clock: Clock): Sight {
         listener(latest);
       }
 
+      /** Whether all is known that goes with a task: subtasks are only ever added. */
+      function knows({ subtasks = 0 }: Task): boolean {
+        const { children } = company ?? {};
+        return company !== undefined && (children === undefined || children.length === Math.min(subtasks, CHILDREN));
+      }
+
       const look = coalesce(clock, async () => {
         await Promise.resolve(); // a commit tells of many at once
         if (stopped) return;
         const read = task ?? (await store.read(taskId));
-        const found = read && mayAskBelow(read) ? await below(taskId) : undefined;
+        const found = read && hasCompany(read, knowsSubtasks) ? await companyOf(taskId, knowsSubtasks) : undefined;
         if (stopped || found === undefined) return;
-        waiting = found;
+        company = found;
         task ??= read!;
-        if (mayAskBelow(task)) show({ ...task, below: found });
+        if (hasCompany(task, knowsSubtasks)) show({ ...task, ...found });
       });
 
       const unwatch = watch(
         taskId,
         (latest) => {
           task = latest;
-          if (!mayAskBelow(latest)) show(latest);
-          else if (waiting === undefined) look();
-          else show({ ...latest, below: waiting });
+          if (!hasCompany(latest, knowsSubtasks)) show(latest);
+          else if (knows(latest)) show({ ...latest, ...company });
+          else look();
         },
-        (descendant) => {
-          const isNews =
-            descendant === undefined ||
-            waiting === undefined ||
-            descendant.status === 'input_required' ||
-            waiting.some(({ id }) => id === descendant.id);
-          if (isNews && (task === undefined || mayAskBelow(task))) look();
-        },
+        knowsSubtasks
+          ? undefined
+          : (descendant) => {
+              const waiting = company?.below;
+              const isNews =
+                descendant === undefined ||
+                waiting === undefined ||
+                descendant.status === 'input_required' ||
+                waiting.some(({ id }) => id === descendant.id);
+              if (isNews && (task === undefined || mayAskBelow(task))) look();
+            },
       );
       return () => {
         stopped = true;
@@ -76,8 +100,8 @@ export function createSight(store: Store, watch: Watch, clock: Clock): Sight {
 
 /** What a client could see of a task, as a text to compare; questions and outcomes do not change once they are there. */
 function visiblePart(task: SeenTask): string {
-  const { status, statusMessage, progress, inputs, lastUpdatedAt } = task;
+  const { status, statusMessage, progress, inputs, lastUpdatedAt, children } = task;
   const states = Object.entries(inputs).map(([key, input]) => [key, input.state]);
   const below = task.below && Object.keys(openQuestions(task));
-  return JSON.stringify([status, statusMessage, progress, states, lastUpdatedAt, below]);
+  return JSON.stringify([status, statusMessage, progress, states, lastUpdatedAt, below, children?.length]);
 }

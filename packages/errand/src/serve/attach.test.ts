@@ -129,7 +129,7 @@ describe.each([
   it('finds the extension declared beside the capabilities of the server', async () => {
     const capabilities = (await connected()).getServerCapabilities();
     expect(capabilities).toMatchObject({ logging: {}, prompts: { listChanged: true }, resources: { subscribe: true } });
-    expect(capabilities?.extensions).toEqual({ [TASKS]: {} });
+    expect(capabilities?.extensions).toEqual({ [TASKS]: {}, 'dev.errand/tasks': {} });
   });
 
   it('uses the tools, prompts and resources of the server as before', async () => {

@@ -7,6 +7,7 @@ import type { JsonObject } from '../json.ts';
 import { asMessage, errorResponse, isRequest, readableId } from '../jsonrpc.ts';
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '../jsonrpc.ts';
 import type { Backend } from './backend.ts';
+import { answerControl } from './control.ts';
 import type { Inbound, Reply } from './exchange.ts';
 import { answerHeld, type Answer } from './held.ts';
 import { heldProgress } from './held/progress.ts';
@@ -54,22 +55,25 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
     });
     switch (command.kind) {
       case 'read':
-        return complete(dialect.read(await engine.read(principal, command.taskId)));
+        return complete(dialect.read(await engine.read(principal, command.taskId, command.extended), command.extended));
       case 'call':
         if (!engine.hasTool(command.call.tool))
           return backend ? pass(backend, inbound) : unknownTool(command.call.tool);
         if (!command.call.takesTasks) return hold(command, inbound, complete);
-        return complete(dialect.called(await engine.call(command.call, inbound)));
+        return complete(dialect.called(await engine.call(command.call, inbound), command.extended));
       case 'answer':
         return complete(dialect.answered(await engine.answer(principal, command.taskId, command.responses)));
       case 'cancel':
         return complete(dialect.cancelled(await engine.cancel(principal, command.taskId)));
       case 'listen': {
-        const { taskIds, changes } = command;
+        const { taskIds, changes, extended } = command;
         const { signal } = inbound;
         return {
           kind: 'stream',
-          messages: await subscriptions.open({ id: request.id, principal, taskIds, changes, signal }, dialect.listen),
+          messages: await subscriptions.open(
+            { id: request.id, principal, taskIds, changes, extended, signal },
+            dialect.listen,
+          ),
         };
       }
       case 'list':
@@ -82,6 +86,8 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
         );
       case 'discover':
         return complete(dialect.discovered(await ask(inbound, false)));
+      case 'control':
+        return complete(await answerControl(command.request, principal, engine.control, dialect.control));
       case 'foreign':
         return pass(backend!, inbound);
     }
@@ -89,14 +95,14 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
 
   /** A client that takes no tasks waits for the result of its call itself, and that may take long. */
   function hold(
-    { call, progressToken }: Extract<Command, { kind: 'call' }>,
+    { call, extended, progressToken }: Extract<Command, { kind: 'call' }>,
     inbound: Inbound,
     complete: (result: JsonObject) => Answer,
   ): Promise<Reply> {
     const progress = progressToken === undefined ? undefined : heldProgress(progressToken, dialect.progress);
     return answerHeld(inbound, progress, async (onTask) => {
       try {
-        return complete(dialect.called(await engine.call(call, inbound, onTask)));
+        return complete(dialect.called(await engine.call(call, inbound, onTask), extended));
       } catch (thrown) {
         return refuse(thrown, inbound);
       }

@@ -14,6 +14,8 @@ export interface ListenRequest {
   readonly taskIds: readonly string[];
   /** The filter for what is not a task. */
   readonly changes: JsonObject;
+  /** Whether the client knows our extension. */
+  readonly extended: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -77,14 +79,14 @@ class Subscription {
 
   /** Finds out what can be heard. Each task is watched before it is read, so that no change falls in between. */
   async start(engine: Engine, backend: Backend | undefined): Promise<void> {
-    const { principal, taskIds, changes, signal } = this.#request;
+    const { principal, taskIds, changes, extended, signal } = this.#request;
     if (signal.aborted) return this.end();
     const saw = (task: SeenTask): void => this.#saw(task);
-    for (const id of taskIds) this.#watched.set(id, engine.watch(id, saw));
+    for (const id of taskIds) this.#watched.set(id, engine.watch(id, saw, extended));
     await Promise.all(
       taskIds.map(async (id) => {
         try {
-          saw(await engine.read(principal, id));
+          saw(await engine.read(principal, id, extended));
         } catch (error) {
           if (!(error instanceof ErrandError && error.kind === 'taskNotFound')) throw error;
           // Unknown, or somebody else's, whose state must not get out.
@@ -154,7 +156,7 @@ class Subscription {
       this.#unsentTasks.delete(id);
       // What has ended is told once, so that its result need not be kept.
       if (isTerminal(task)) this.#latest.delete(id);
-      return this.#frames.task(this.#request.id, task);
+      return this.#frames.task(this.#request.id, task, this.#request.extended);
     }
     for (const [key, notification] of this.#unsentChanges) {
       this.#unsentChanges.delete(key);
@@ -166,8 +168,9 @@ class Subscription {
   #saw(task: SeenTask): void {
     if (!this.#watched.has(task.id)) return;
     const before = this.#latest.get(task.id);
-    // What waits below a task changes without it.
-    if (before && (before.version > task.version || (before.version === task.version && !task.below))) return;
+    // What goes with a task may change without it.
+    const isAlone = task.below === undefined && task.children === undefined;
+    if (before && (before.version > task.version || (before.version === task.version && isAlone))) return;
     this.#latest.set(task.id, task);
     if (isTerminal(task)) this.#forget(task.id);
     if (before && looksTheSame(before, task)) return;
@@ -194,6 +197,7 @@ function looksTheSame(a: SeenTask, b: SeenTask): boolean {
     a.lastUpdatedAt === b.lastUpdatedAt &&
     a.statusMessage === b.statusMessage &&
     a.inputs === b.inputs &&
-    a.below === b.below
+    a.below === b.below &&
+    a.children?.length === b.children?.length
   );
 }

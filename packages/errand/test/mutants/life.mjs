@@ -122,11 +122,11 @@ export const LIFE_MUTANTS = [
       },
       {
         file: FRONT,
-        find: 'return complete(dialect.called(await engine.call(command.call, inbound)));',
+        find: 'return complete(dialect.called(await engine.call(command.call, inbound), command.extended));',
         replace: `{
           const answer = await engine.call(command.call, inbound);
           if (answer.kind === 'task') made.set(request.id, answer.task.id);
-          return complete(dialect.called(answer));
+          return complete(dialect.called(answer, command.extended));
         }`,
       },
       {

@@ -136,7 +136,11 @@ describe('the headers', () => {
   });
 
   it('are not asked for where there are none', () => {
-    expect(alone(frame(1, 'tasks/get', { taskId: 'task-1' }, TASK_CLIENT))).toEqual({ kind: 'read', taskId: 'task-1' });
+    expect(alone(frame(1, 'tasks/get', { taskId: 'task-1' }, TASK_CLIENT))).toEqual({
+      kind: 'read',
+      taskId: 'task-1',
+      extended: false,
+    });
     expect(alone(frame(1, 'tools/call', { name: 'work', arguments: { region: 'eu' } }, {}))).toMatchObject({
       kind: 'call',
     });
@@ -320,6 +324,7 @@ describe('subscriptions/listen', () => {
       kind: 'listen',
       taskIds: [],
       changes: { toolsListChanged: true },
+      extended: false,
     });
   });
 

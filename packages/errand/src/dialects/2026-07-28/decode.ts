@@ -4,7 +4,17 @@ import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import type { JsonRpcRequest } from '../../jsonrpc.ts';
 import { traceContextOf } from '../../traceparent.ts';
-import { inputCapabilities, META, readEnvelope, takesTasks, TASKS, unsupported, VERSION } from './envelope.ts';
+import { decodeControl, isControl } from './control.ts';
+import {
+  inputCapabilities,
+  knowsErrand,
+  META,
+  readEnvelope,
+  takesTasks,
+  TASKS,
+  unsupported,
+  VERSION,
+} from './envelope.ts';
 import type { Envelope } from './envelope.ts';
 import {
   checkMethodHeader,
@@ -14,6 +24,7 @@ import {
   paramHeadersOf,
 } from './headers.ts';
 import type { ParamHeader } from './headers.ts';
+import { invalid, isTexts } from './params.ts';
 
 /** The methods that are answered here. */
 const OURS = new Set([
@@ -28,6 +39,9 @@ const OURS = new Set([
 
 /** Methods of older revisions: a backend that still knows them is not asked. */
 const GONE = new Set(['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']);
+
+/** Where there are no methods but those that are answered here. */
+const RESERVED = /^(tasks|errand)\//;
 
 /** More tasks than that are watched by several subscriptions. */
 const MAX_WATCHED = 1000;
@@ -58,22 +72,23 @@ export function createDecode({ engine, backed }: Served): Dialect['decode'] {
     if (envelope.version !== VERSION) throw unsupported(envelope.version);
     if (header) checkMethodHeader(header, method);
     // Whatever else lies under tasks/ is reserved (E-20): tasks/result and tasks/list are gone (E-19).
-    if (!OURS.has(method) && (!backed || GONE.has(method) || method.startsWith('tasks/'))) {
+    if (!OURS.has(method) && !isControl(method) && (!backed || GONE.has(method) || RESERVED.test(method))) {
       throw new ErrandError('methodNotFound', `Method not found: ${method}`);
     }
     if (header) checkNameHeader(header, request);
     switch (method) {
       case 'tools/call': {
         const call = decodeCall(params, envelope, header);
+        const extended = knowsErrand(envelope);
         if (header) checkParamHeaders(paramHeadersOfTool(call.tool), call.arguments, header);
         const { progressToken } = envelope.meta;
         // A task has no progress notifications (CASES 25).
         return call.takesTasks || progressToken === undefined
-          ? { kind: 'call', call }
-          : { kind: 'call', call, progressToken: progressToken as ProgressToken };
+          ? { kind: 'call', call, extended }
+          : { kind: 'call', call, extended, progressToken: progressToken as ProgressToken };
       }
       case 'tasks/get':
-        return { kind: 'read', taskId: taskIdOf(request, envelope) };
+        return { kind: 'read', taskId: taskIdOf(request, envelope), extended: knowsErrand(envelope) };
       case 'tasks/update': {
         const taskId = taskIdOf(request, envelope);
         if (!isObject(params.inputResponses)) throw invalid('inputResponses must be an object');
@@ -88,7 +103,7 @@ export function createDecode({ engine, backed }: Served): Dialect['decode'] {
       case 'server/discover':
         return { kind: 'discover' };
       default:
-        return { kind: 'foreign' };
+        return isControl(method) ? decodeControl(method, params, envelope) : { kind: 'foreign' };
     }
   };
 }
@@ -157,11 +172,7 @@ function decodeListen(params: JsonObject, envelope: Envelope): Command {
   if (taskIds !== undefined && !isTexts(taskIds)) throw invalid('notifications.taskIds must be an array of strings');
   const unique = [...new Set(taskIds)];
   if (unique.length > MAX_WATCHED) throw invalid(`notifications.taskIds may name ${MAX_WATCHED} tasks at most`);
-  return { kind: 'listen', taskIds: unique, changes };
-}
-
-function isTexts(value: unknown): value is string[] {
-  return Array.isArray(value) && value.every((text) => typeof text === 'string');
+  return { kind: 'listen', taskIds: unique, changes, extended: knowsErrand(envelope) };
 }
 
 function decodeList({ cursor }: JsonObject, envelope: Envelope, backed: boolean): Command {
@@ -169,8 +180,4 @@ function decodeList({ cursor }: JsonObject, envelope: Envelope, backed: boolean)
   // Our own tools are one page, so that every cursor is the backend's.
   if (typeof cursor !== 'string' || !backed) throw invalid('cursor is not one of ours');
   return { kind: 'list', takesTasks: takesTasks(envelope), cursor };
-}
-
-function invalid(why: string): ErrandError {
-  return new ErrandError('invalidParams', `Invalid params: ${why}`);
 }

@@ -13,14 +13,15 @@ const served = { engine: { tools: () => [], hasTool: (name: string) => name === 
 const encode = createEncode(served);
 const frames = createListenFrames(served);
 const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'test', version: '1.0.0', title: 'Test' } };
+const EXTENSIONS = { 'io.modelcontextprotocol/tasks': {}, 'dev.errand/tasks': {} };
 const RELATED = 'io.modelcontextprotocol/related-task';
 
 const checked = (method: string, result: JsonObject): JsonObject => {
   assertValidFrame({ jsonrpc: '2.0', id: 1, result }, { method });
   return result;
 };
-const read = (rest: Partial<Task> = {}) => checked('tasks/get', encode.read(taskOf('t', rest)));
-const called = (answer: CallAnswer) => checked('tools/call', encode.called(answer));
+const read = (rest: Partial<Task> = {}) => checked('tasks/get', encode.read(taskOf('t', rest), false));
+const called = (answer: CallAnswer) => checked('tools/call', encode.called(answer, false));
 
 const question = (message: string): Input => ({
   request: { method: 'elicitation/create', params: { message, requestedSchema: { type: 'object', properties: {} } } },
@@ -173,7 +174,7 @@ describe('notifications/tasks', () => {
     { status: 'cancelled' },
   ])('says of %j what tasks/get says (E-13, T-9)', (rest) => {
     const { resultType: _, _meta: __, ...got } = read(rest);
-    const notified = frames.task('sub', taskOf('t', rest));
+    const notified = frames.task('sub', taskOf('t', rest), false);
     assertValidFrame(notified, { method: 'subscriptions/listen' });
     const { _meta: meta, ...told } = notified.params!;
     expect(told).toEqual(got);
@@ -184,11 +185,11 @@ describe('notifications/tasks', () => {
 describe('server/discover', () => {
   const discovered = (backend?: JsonObject) => checked('server/discover', encode.discovered(backend));
 
-  it('declares tools and the extension, whose settings are {}', () => {
+  it('declares tools and the extensions, whose settings are {}', () => {
     expect(discovered()).toEqual({
       resultType: 'complete',
       supportedVersions: ['2026-07-28'],
-      capabilities: { tools: {}, extensions: { 'io.modelcontextprotocol/tasks': {} } },
+      capabilities: { tools: {}, extensions: EXTENSIONS },
       instructions: 'Call work.',
       ttlMs: 0,
       cacheScope: 'private',

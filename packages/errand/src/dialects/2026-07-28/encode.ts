@@ -4,10 +4,10 @@ import type { CallAnswer, SeenTask } from '../../engine/engine.ts';
 import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Task, ToolResult } from '../../task/task.ts';
-import { META, TASKS, VERSION } from './envelope.ts';
+import { ERRAND, META, TASKS, VERSION } from './envelope.ts';
 
 /** The part of a dialect that makes results. */
-export type Encode = Omit<Dialect, 'version' | 'decode' | 'listen'>;
+export type Encode = Omit<Dialect, 'version' | 'decode' | 'listen' | 'control'>;
 
 /** Lists may change with the next deploy, and may differ between callers: nobody keeps them. */
 const UNCACHED = { ttlMs: 0, cacheScope: 'private' } as const;
@@ -15,10 +15,7 @@ const UNCACHED = { ttlMs: 0, cacheScope: 'private' } as const;
 /** What the engine answers, as results of this revision: each with its `resultType` and our name. */
 export function createEncode({ info, engine }: Served): Encode {
   const stamp = serverStamp(info);
-  const signed = (result: JsonObject): JsonObject => ({
-    ...result,
-    _meta: { ...(result._meta as JsonObject | undefined), ...stamp },
-  });
+  const signed = (result: JsonObject): JsonObject => signedBy(stamp, result);
   const acknowledged: JsonObject = { resultType: 'complete', _meta: stamp };
 
   return {
@@ -30,7 +27,11 @@ export function createEncode({ info, engine }: Served): Encode {
       return signed({
         resultType: 'complete',
         supportedVersions: [VERSION],
-        capabilities: { ...capabilities, tools: capabilities.tools ?? {}, extensions: { ...extensions, [TASKS]: {} } },
+        capabilities: {
+          ...capabilities,
+          tools: capabilities.tools ?? {},
+          extensions: { ...extensions, [TASKS]: {}, [ERRAND]: {} },
+        },
         ...(instructions === undefined ? {} : { instructions }),
         ...UNCACHED,
       });
@@ -47,7 +48,7 @@ export function createEncode({ info, engine }: Served): Encode {
         ...UNCACHED,
       });
     },
-    called: (answer) => signed(callResult(answer)),
+    called: (answer, extended) => signed(callResult(answer, extended)),
     progress: (progressToken, { progress, total, message }) => ({
       jsonrpc: '2.0',
       method: 'notifications/progress',
@@ -58,7 +59,10 @@ export function createEncode({ info, engine }: Served): Encode {
         ...(message !== undefined && { message }),
       },
     }),
-    read: (task) => ({ resultType: 'complete', ...detailedTask(task), _meta: stamp }),
+    read: (task, extended) =>
+      extended
+        ? signed({ resultType: 'complete', ...detailedTask(task, true) })
+        : { resultType: 'complete', ...detailedTask(task, false), _meta: stamp },
     // Acknowledgements say nothing of the task (E-8, E-9).
     answered: () => acknowledged,
     cancelled: () => acknowledged,
@@ -71,13 +75,18 @@ export function serverStamp({ name, version, title }: Served['info']): JsonObjec
   return { [META.serverInfo]: { name, version, ...(title === undefined ? {} : { title }) } };
 }
 
-function callResult(answer: CallAnswer): JsonObject {
+/** A result under what it says of its server. */
+export function signedBy(stamp: JsonObject, result: JsonObject): JsonObject {
+  return { ...result, _meta: { ...(result._meta as JsonObject | undefined), ...stamp } };
+}
+
+function callResult(answer: CallAnswer, extended: boolean): JsonObject {
   switch (answer.kind) {
     case 'result':
       return completeResult(answer.result);
     case 'task':
       // Flat, and without anything that a read would add (E-4, E-18).
-      return { resultType: 'task', ...plainTask(answer.task) };
+      return { resultType: 'task', ...plainTask(answer.task, extended) };
     case 'input':
       return {
         resultType: 'input_required',
@@ -95,32 +104,56 @@ function completeResult(result: ToolResult): JsonObject {
 }
 
 /** What every rendering of a task says of it. Times are ISO 8601, durations whole ms. */
-function plainTask(task: Task): JsonObject {
-  return {
+export function plainTask(task: SeenTask, extended: boolean): JsonObject {
+  const plain = {
     taskId: task.id,
     status: statusOf(task),
-    ...statusMessageOf(task),
+    ...statusMessageOf(task, extended),
     createdAt: new Date(task.createdAt).toISOString(),
     lastUpdatedAt: new Date(task.lastUpdatedAt).toISOString(),
     ttlMs: task.expiresAt - task.createdAt,
     pollIntervalMs: task.pollIntervalMs,
   };
+  return extended ? { ...plain, _meta: { [ERRAND]: extensionOf(task) } } : plain;
+}
+
+/** What only clients read that know our extension. */
+function extensionOf(task: SeenTask): JsonObject {
+  const { paused, parent, children } = task;
+  return {
+    ...(paused && { paused }),
+    ...progressOf(task),
+    ...(parent !== undefined && { parentTaskId: parent.id }),
+    ...(children !== undefined && { childTaskIds: [...children] }),
+  };
+}
+
+/** How far a task is, for a wire that has a place for it. */
+export function progressOf({ progress }: Task): JsonObject {
+  if (progress === undefined) return {};
+  const { done, total } = progress;
+  return { progress: done, ...(total !== undefined && { progressTotal: total }) };
 }
 
 /** Only a JSON-RPC error is `failed`; a tool result is `completed`, whatever its `isError` says (E-12). */
-function statusOf({ status, outcome }: Task): Task['status'] {
+export function statusOf({ status, outcome }: Task): Task['status'] {
   if (status !== 'completed' && status !== 'failed') return status;
   return outcome?.kind === 'result' ? 'completed' : 'failed';
 }
 
-function statusMessageOf({ status, statusMessage, outcome }: Task): { statusMessage?: string } {
+function statusMessageOf(task: Task, extended: boolean): { statusMessage?: string } {
+  const { status, statusMessage, outcome, progress } = task;
   if (statusMessage !== undefined) return { statusMessage };
-  return outcome?.kind === 'error' && status !== 'cancelled' ? { statusMessage: outcome.error.message } : {};
+  if (outcome?.kind === 'error' && status !== 'cancelled') return { statusMessage: outcome.error.message };
+  if (progress === undefined || extended) return {};
+  // There is no other place for it on this wire (CASES 25).
+  const { done, total } = progress;
+  return { statusMessage: total === undefined ? `${done} done` : `${done} of ${total}` };
 }
 
 /** A task with what belongs to its status (E-6): what a read answers, and what subscribers hear (E-13). */
-export function detailedTask(task: SeenTask): JsonObject {
-  const plain = plainTask(task);
+export function detailedTask(task: SeenTask, extended: boolean): JsonObject {
+  const plain = plainTask(task, extended);
   if (task.below !== undefined && isAsking(task)) return { ...plain, status: 'input_required', ...questionsOf(task) };
   switch (plain.status) {
     case 'input_required':

@@ -11,6 +11,9 @@ export const VERSION = '2026-07-28';
 /** The extension that tasks are. */
 export const TASKS = 'io.modelcontextprotocol/tasks';
 
+/** Our own extension: control, graphs, logs and lists of tasks. */
+export const ERRAND = 'dev.errand/tasks';
+
 /** The keys of `_meta` that the revision gives a meaning, and ours. */
 export const META = {
   protocolVersion: 'io.modelcontextprotocol/protocolVersion',
@@ -80,6 +83,11 @@ export function unsupported(requested: JsonValue | undefined): ErrandError {
 /** Whether the sender takes tasks (E-2). The `tasks` capability of older revisions does not count. */
 export function takesTasks({ capabilities }: Envelope): boolean {
   return isObject(capabilities.extensions) && isObject(capabilities.extensions[TASKS]);
+}
+
+/** Whether the sender knows our own extension. */
+export function knowsErrand({ capabilities }: Envelope): boolean {
+  return isObject(capabilities.extensions) && isObject(capabilities.extensions[ERRAND]);
 }
 
 /** Which questions the sender can answer (F-1). An elicitation that names no mode is one by form. */

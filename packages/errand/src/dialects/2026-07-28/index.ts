@@ -1,4 +1,5 @@
 import type { Dialect, Served } from '../../dialect.ts';
+import { createControlResults } from './control.ts';
 import { createDecode } from './decode.ts';
 import { createEncode } from './encode.ts';
 import { VERSION } from './envelope.ts';
@@ -11,5 +12,6 @@ export function createDialect20260728(served: Served): Dialect {
     decode: createDecode(served),
     ...createEncode(served),
     listen: createListenFrames(served),
+    control: createControlResults(served),
   };
 }

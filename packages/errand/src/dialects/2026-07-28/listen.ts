@@ -17,7 +17,7 @@ export function createListenFrames({ info }: Served): ListenFrames {
       notification(id, 'notifications/subscriptions/acknowledged', {
         notifications: { ...changes, ...(taskIds.length === 0 ? {} : { taskIds: [...taskIds] }) },
       }),
-    task: (id, task) => notification(id, 'notifications/tasks', detailedTask(task)),
+    task: (id, task, extended) => notification(id, 'notifications/tasks', detailedTask(task, extended)),
     change: (id, { method, params = {} }) => notification(id, method, params),
     closed: (id) => ({ resultType: 'complete', _meta: { [META.subscriptionId]: id, ...stamp } }),
   };

@@ -36,6 +36,12 @@ const OURS = new Set([
   'tasks/update',
   'tasks/cancel',
   'subscriptions/listen',
+  'errand/pause',
+  'errand/resume',
+  'errand/steer',
+  'errand/graph',
+  'errand/events',
+  'errand/list',
 ]);
 
 /** A request that the front is answering. */
