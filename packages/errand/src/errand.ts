@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Logger } from 'pino';
-import { systemClock, type Clock } from './clock.ts';
+import { delay, systemClock, type Clock } from './clock.ts';
 import { createAdmission } from './engine/admission.ts';
 import { createCalling } from './engine/calling.ts';
 import { createTaskCommands } from './engine/commands.ts';
@@ -15,6 +15,7 @@ import { addTool, registered, type Registry } from './engine/registry.ts';
 import { createRequestStates } from './engine/request-state.ts';
 import { createSight } from './engine/sight.ts';
 import type { Handler, ToolOptions } from './engine/tool.ts';
+import { createWaits } from './engine/waits.ts';
 import { createWatch } from './engine/watching.ts';
 import { embedded } from './executors/embedded.ts';
 import { shuttingDown } from './errors.ts';
@@ -24,9 +25,11 @@ import { createSeal, type Seal } from './seal.ts';
 import { attach } from './serve/attach.ts';
 import { fetchFace } from './serve/fetch.ts';
 import { createFront } from './serve/front.ts';
+import { createReadiness } from './serve/health.ts';
 import { serveHttp, type HttpOptions, type HttpServing } from './serve/http.ts';
 import type { AttachOptions, SdkServer } from './serve/sdk-server.ts';
 import { sdkBackend } from './serve/sdk.ts';
+import { closeOnSignals, type HandlesSignals, type SignalOptions } from './serve/signals.ts';
 import { serveStdio, type StdioOptions, type StdioServing } from './serve/stdio.ts';
 import type { Store } from './store.ts';
 import { memory } from './stores/memory.ts';
@@ -79,9 +82,9 @@ export interface Errand extends Operator {
   ): this;
   tool(name: string, options: ToolOptions, handler: Handler<JsonObject>): this;
   /** Serves Streamable HTTP. Resolves when it listens. */
-  serve(options?: HttpOptions): Promise<HttpServing>;
+  serve(options?: HttpOptions & HandlesSignals): Promise<HttpServing>;
   /** Serves stdin and stdout. Resolves when it reads. */
-  stdio(options?: StdioOptions): Promise<StdioServing>;
+  stdio(options?: StdioOptions & HandlesSignals): Promise<StdioServing>;
   /** Answers one web-standard request, for hosts that keep their own HTTP server. */
   fetch(request: Request, facts?: FetchFacts): Promise<Response>;
   /** Puts tasks into an SDK server that its owner keeps hosting. Call it before the server connects. */
@@ -138,14 +141,18 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     () => seal,
     () => store.now(),
   );
-  const handoff = createHandoff({ commands, tools, clock, pace });
-  const holding = createHolding({ executor, commands, states, clock });
+  const waits = createWaits(clock);
+  const handoff = createHandoff({ commands, tools, waits, pace });
+  const holding = createHolding({ executor, commands, states, waits });
   const call = telemetry.calls(
-    createCalling({ store, executor, tools, states, commands, holding, handoff, admission, limits, clock, log }),
+    createCalling({ store, executor, tools, states, commands, holding, handoff, waits, admission, limits, clock, log }),
   );
   const backend = server && sdkBackend(server);
   const info = { name, version, ...(title && { title }), ...(instructions && { instructions }) };
   const closers: (() => Promise<void> | void)[] = [];
+  const readiness = createReadiness(() => (draining ? 'draining' : running ? 'running' : 'starting'), store);
+  let draining = false;
+  let leaveSignals: (() => void) | undefined;
   let starting: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
   let running = false;
@@ -199,9 +206,14 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
 
   async function close(): Promise<void> {
     running = false;
+    draining = true;
+    leaveSignals?.();
     await starting?.catch(() => undefined);
     front.drain();
-    await Promise.all([executor.close(GRACE_MS), ...closers.map((stop) => stop())]);
+    // Calls that may be handed off are, so that their work goes on after the restart.
+    waits.end();
+    const answered = Promise.race([holding.answered(), delay(clock, GRACE_MS)]);
+    await Promise.all([executor.close(GRACE_MS), answered, ...closers.map((stop) => stop())]);
     telemetry.stop();
     await store.close();
   }
@@ -211,19 +223,30 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     running = false;
     executor.halt();
     telemetry.stop();
+    leaveSignals?.();
     for (const stop of closers) void stop();
   }
 
   /** Starts behind a way in that is open, and closes it again where that fails. */
-  async function opened<T extends { close(): Promise<void> }>(serving: T): Promise<T> {
+  async function opened<T extends { close(): Promise<void> }>(
+    serving: T,
+    { handleSignals = false }: HandlesSignals = {},
+  ): Promise<T> {
     try {
       closers.push(() => serving.close());
       await start();
+      if (handleSignals !== false) takeSignals(handleSignals === true ? {} : handleSignals);
       return serving;
     } catch (error) {
       await serving.close();
       throw error;
     }
+  }
+
+  /** Several ways in make one server, which ends once. */
+  function takeSignals(signalOptions: SignalOptions): void {
+    const onNotice = (): void => void (draining = true);
+    leaveSignals ??= closeOnSignals({ onNotice, close: errand.close, log }, signalOptions);
   }
 
   const errand: Errand = {
@@ -239,9 +262,9 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     },
 
     // The port comes first: a server that cannot have it must not have run anything. What is asked meanwhile waits.
-    serve: async (httpOptions) => opened(await serveHttp(front, { log, ...httpOptions })),
+    serve: async (httpOptions) => opened(await serveHttp(front, { log, ...httpOptions }, readiness), httpOptions),
 
-    stdio: async (stdioOptions) => opened(await serveStdio(front, { log, ...stdioOptions })),
+    stdio: async (stdioOptions) => opened(await serveStdio(front, { log, ...stdioOptions }), stdioOptions),
 
     fetch(request, facts) {
       // Whoever asks for a task hears why the server does not start.

@@ -15,6 +15,8 @@ export type Readiness = 'ready' | 'starting' | 'draining' | 'store away';
 /** Answers probes, if a request is one. */
 export type Health = (request: IncomingMessage, response: ServerResponse) => boolean;
 
+const OFF: HealthOptions = { live: false, ready: false };
+
 /** A probe waits no longer for the store, in ms: they give up after a second mostly. */
 const PATIENCE = 800;
 
@@ -27,7 +29,7 @@ export function createHealth(
   endpoint: string,
   readiness: () => Promise<Readiness>,
 ): Health {
-  const { live = '/healthz', ready = '/readyz' } = options === false ? { live: false, ready: false } : (options ?? {});
+  const { live = '/healthz', ready = '/readyz' }: HealthOptions = options === false ? OFF : (options ?? {});
   for (const path of [live, ready]) {
     if (path === false) continue;
     if (!path.startsWith('/')) throw new TypeError(`health: a path begins with "/"; ${JSON.stringify(path)} does not`);
