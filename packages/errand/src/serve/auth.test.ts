@@ -1,6 +1,6 @@
 import { McpServer, requireScopes } from '@modelcontextprotocol/server';
 import { pino } from 'pino';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { AUDIENCE, issuer, type IssuerOptions } from '../../test/fixtures/issuer.ts';
 import { frame, headersOf, TASK_CLIENT } from '../../test/fixtures/frames.ts';
 import { LIST, post, raw, servedHttp, serving, textOf } from '../../test/raw-http.ts';
@@ -120,7 +120,10 @@ describe('a request', () => {
     expect(answer.headers.has('www-authenticate')).toBe(false);
     expect(lines.join('')).toContain('ECONNREFUSED');
     await from.comeBack();
-    expect((await post(http.url, body, bearer(token))).status).toBe(200);
+    await vi.waitFor(async () => expect((await post(http.url, body, bearer(token))).status).toBe(200), {
+      timeout: 5000,
+      interval: 200,
+    });
   });
 });
 
@@ -142,6 +145,7 @@ describe('a token', () => {
     await from.goAway();
     for (const token of tokens) await send(token);
     await from.comeBack();
+    await new Promise((resolve) => setTimeout(resolve, 1000)); // until it asks the issuer again
     for (const token of tokens) await send(token);
     for (const token of tokens) await post(http.url, '{', bearer(token)).then(({ text }) => answers.push(text));
     expect(answers).toHaveLength(25);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { AUDIENCE, issuer } from '../../../test/fixtures/issuer.ts';
 import { discoverKeysUrl } from './discovery.ts';
 import { createJwtVerifier } from './jwt.ts';
@@ -47,6 +47,8 @@ test('many callers at once are one search, and a search that failed is made anew
   const tries = () => Promise.allSettled(Array.from({ length: 5 }, async () => verify(token)));
   expect((await tries()).map(({ status }) => status)).toEqual(Array(5).fill('rejected'));
   await from.comeBack();
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 });
+  onTestFinished(() => void vi.useRealTimers());
   expect(await tries()).toEqual(
     Array(5).fill({ status: 'fulfilled', value: expect.objectContaining({ scopes: [] }) as unknown }),
   );

@@ -1,8 +1,6 @@
-import { allowInsecureRequests, discoveryRequest, processDiscoveryResponse } from 'oauth4webapi';
+import { allowInsecureRequests, customFetch, discoveryRequest, processDiscoveryResponse } from 'oauth4webapi';
 import { isLoopback } from '../http/gate.ts';
-
-/** How long the issuer may take to answer, in ms. */
-const PATIENCE = 5000;
+import { fetchDocument } from './documents.ts';
 
 /** The URL of an issuer's keys, by its metadata: that of OAuth (RFC 8414), else that of OpenID Connect. */
 export async function discoverKeysUrl(issuer: string): Promise<URL> {
@@ -12,7 +10,7 @@ export async function discoverKeysUrl(issuer: string): Promise<URL> {
     try {
       const response = await discoveryRequest(url, {
         algorithm,
-        signal: AbortSignal.timeout(PATIENCE),
+        [customFetch]: (at, { method, headers }) => fetchDocument(at, { method, headers }),
         [allowInsecureRequests]: isLoopback(url.hostname),
       });
       const { jwks_uri: keys } = await processDiscoveryResponse(url, response);

@@ -11,8 +11,10 @@ function verifierOf({ url, keys }: Issuer, options: Partial<JwtOptions> = {}) {
   return createJwtVerifier({ issuer: url, jwks: { keys }, ...options }, () => AUDIENCE);
 }
 
-/** For how long jose does not ask for keys again, in ms. */
-const COOLDOWN = 31_000;
+/** For how long keys are not asked for again, in ms: where there are some, where there are none, and just to be sure. */
+const COOLDOWN = 30_000;
+const FIRST_COOLDOWN = 1000;
+const MAX_AGE = 601_000;
 
 function laterBy(ms: number): void {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + ms });
@@ -185,6 +187,8 @@ describe('the keys', () => {
     ['are no JSON', (_, response) => void response.end('<html>')],
     ['are no key set', (_, response) => void response.end('{"keys":7}')],
     ['are cut off', (request) => void request.socket.destroy()],
+    ['are too large', (_, response) => void response.end(JSON.stringify({ keys: [], more: 'x'.repeat(300_000) }))],
+    ['are too many', (_, response) => void response.end(JSON.stringify({ keys: Array(101).fill({ kty: 'EC' }) }))],
   ])('that %s make a token neither good nor bad, until they are there', async (_, answer) => {
     const from = await issuer();
     const verify = verifierOf(from, { jwks: from.keysUrl });
@@ -192,19 +196,74 @@ describe('the keys', () => {
     from.answer = answer;
     await expect(verify(token)).rejects.toThrow();
     from.answer = undefined;
+    await expect(verify(token)).rejects.toThrow();
+    laterBy(FIRST_COOLDOWN);
     expect(await verify(token)).toBeDefined();
   });
 
-  it.each(['named', 'found'])('that were %s are known still while the issuer is away', async (how) => {
+  describe.each(['named', 'found'])('that were %s', (how) => {
+    const keysOf = ({ keysUrl }: Issuer) => (how === 'named' ? { jwks: keysUrl } : {});
+
+    it('are known still while the issuer is away, however long', async () => {
+      const from = await issuer();
+      const verify = createJwtVerifier({ issuer: from.url, ...keysOf(from) }, () => AUDIENCE);
+      expect(await verify(await from.token())).toBeDefined();
+      await from.goAway();
+      for (let hours = 0; hours < 3; hours++) {
+        laterBy(3_600_000);
+        expect(await verify(await from.token())).toBeDefined();
+      }
+      // The key that this one names might be new: nobody knows. It must not lock out those whose key is known.
+      await expect(verify(await from.token({}, { kid: 'unknown' }))).rejects.toThrow();
+      expect(await verify(await from.token())).toBeDefined();
+      await from.comeBack();
+      await from.rotate();
+      laterBy(COOLDOWN);
+      expect(await verify(await from.token())).toBeDefined();
+    });
+
+    it('make nobody wait for an issuer that is slow', async () => {
+      const from = await issuer();
+      const verify = createJwtVerifier({ issuer: from.url, ...keysOf(from) }, () => AUDIENCE);
+      expect(await verify(await from.token())).toBeDefined();
+      from.answer = () => undefined;
+      laterBy(MAX_AGE);
+      const begun = performance.now();
+      for (let n = 0; n < 5; n++) expect(await verify(await from.token())).toBeDefined();
+      expect(performance.now() - begun).toBeLessThan(2000);
+    });
+
+    it('are asked for by no stranger more often than every 30 s, whether the issuer is there or not', async () => {
+      const from = await issuer();
+      const verify = createJwtVerifier({ issuer: from.url, ...keysOf(from) }, () => AUDIENCE);
+      const junk = (n: number) => from.token({}, { kid: `guess-${n}` });
+      const sendJunk = async () => {
+        from.asked.length = 0;
+        for (let n = 0; n < 20; n++) await verify(await junk(n)).catch(() => undefined);
+        return from.asked.filter((path) => path === '/keys' || path.startsWith('/.well-known/oauth')).length;
+      };
+      from.answer = (_, response) => void response.writeHead(500).end();
+      expect(await sendJunk()).toBe(1);
+      from.answer = undefined;
+      laterBy(FIRST_COOLDOWN);
+      expect(await verify(await from.token())).toBeDefined();
+      from.answer = (_, response) => void response.writeHead(500).end();
+      laterBy(COOLDOWN);
+      expect(await sendJunk()).toBe(1);
+      expect(await verify(await from.token())).toBeDefined();
+    });
+  });
+
+  it('that fit are all tried for a token that names none', async () => {
     const from = await issuer();
-    const keys = how === 'named' ? { jwks: from.keysUrl } : {};
-    const verify = createJwtVerifier({ issuer: from.url, ...keys }, () => AUDIENCE);
-    expect(await verify(await from.token())).toBeDefined();
-    await from.goAway();
-    laterBy(COOLDOWN);
-    // The key that this one names might be new: nobody knows. It must not lock out those whose key is known.
-    await expect(verify(await from.token({}, { kid: 'unknown' }))).rejects.toThrow();
-    expect(await verify(await from.token())).toBeDefined();
+    const forger = await issuer();
+    await from.rotate();
+    await from.rotate();
+    for (const verify of [verifierOf(from), verifierOf(from, { jwks: from.keysUrl })]) {
+      expect(await verify(await from.token({}, { kid: undefined as never }))).toBeDefined();
+      expect(await verify(await forger.token({ iss: from.url }, { kid: undefined as never }))).toBeUndefined();
+      expect(await verify(await from.token({ aud: 'x' }, { kid: undefined as never }))).toBeUndefined();
+    }
   });
 });
 

@@ -1,15 +1,16 @@
 import {
   createLocalJWKSet,
-  createRemoteJWKSet,
   errors,
   jwtVerify,
   type JSONWebKeySet,
   type JWTPayload,
   type JWTVerifyGetKey,
+  type JWTVerifyOptions,
 } from 'jose';
 import type { Principal } from '../../task/principal.ts';
 import type { TokenVerifier } from '../auth.ts';
 import { discoverKeysUrl, secureUrl } from './discovery.ts';
+import { remoteKeys } from './keys.ts';
 
 /** JWT access tokens of one authorization server. */
 export interface JwtOptions {
@@ -43,12 +44,9 @@ const ASYMMETRIC = [
 /** By how much the clocks of issuer and server may differ, in seconds. */
 const CLOCK_TOLERANCE = 5;
 
-/** How jose says that a key set was not answered, was not answered in time, or is none. */
-const AWAY = ['ERR_JOSE_GENERIC', 'ERR_JWKS_TIMEOUT', 'ERR_JWKS_INVALID'];
-
 /**
- * Checks JWTs for the endpoint of which `resource` gives the URL. The verifier resolves with `undefined` for a bad token, and rejects where the keys cannot be had. Throws
- * `TypeError` for options that make no sense.
+ * Checks JWTs for the endpoint of which `resource` gives the URL. The verifier resolves with `undefined` for a bad
+ * token, and rejects where the keys cannot be had. Throws `TypeError` for options that make no sense.
  */
 export function createJwtVerifier(options: JwtOptions, resource: () => string): TokenVerifier {
   const { issuer, audience, algorithms = ASYMMETRIC, tenantClaim } = options;
@@ -65,12 +63,12 @@ export function createJwtVerifier(options: JwtOptions, resource: () => string): 
   };
   return async (token) => {
     try {
-      const { payload } = await jwtVerify(token, keys, { ...rules, audience: [audience ?? resource()].flat() });
+      const payload = await payloadOf(token, keys, { ...rules, audience: [audience ?? resource()].flat() });
       const principal = principalOf(payload, issuer, tenantClaim);
       return principal && { principal, scopes: scopesOf(payload) };
     } catch (error) {
-      // A token that names no key of the set is at fault itself; a set that cannot be had is not its fault.
-      if (error instanceof errors.JOSEError && !AWAY.includes(error.code)) return undefined;
+      // A token that names no key of the issuer is at fault itself; that its keys cannot be had is not its fault.
+      if (error instanceof errors.JOSEError) return undefined;
       throw error;
     }
   };
@@ -78,17 +76,31 @@ export function createJwtVerifier(options: JwtOptions, resource: () => string): 
 
 function keysOf({ issuer, jwks }: JwtOptions): JWTVerifyGetKey {
   if (typeof jwks === 'object') return createLocalJWKSet(jwks);
-  if (jwks !== undefined) return createRemoteJWKSet(secureUrl(jwks, 'auth.jwks'));
+  if (jwks !== undefined) {
+    const url = secureUrl(jwks, 'auth.jwks');
+    return remoteKeys(() => Promise.resolve(url));
+  }
   secureUrl(issuer, 'auth.issuer');
-  let found: Promise<JWTVerifyGetKey> | undefined;
-  // Only a search that failed is made anew. Keys that are known stay, or one token that names an unknown key, sent
-  // while the issuer is away, would lock out everybody.
-  const search = () =>
-    discoverKeysUrl(issuer).then(createRemoteJWKSet, (error: unknown) => {
-      found = undefined;
-      throw error;
-    });
-  return async (header, token) => (await (found ??= search()))(header, token);
+  return remoteKeys(() => discoverKeysUrl(issuer));
+}
+
+/** What a token says, once it is known to be good. One that names no key may be signed by any that fits. */
+async function payloadOf(token: string, keys: JWTVerifyGetKey, rules: JWTVerifyOptions): Promise<JWTPayload> {
+  let several: errors.JWKSMultipleMatchingKeys;
+  try {
+    return (await jwtVerify(token, keys, rules)).payload;
+  } catch (error) {
+    if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error;
+    several = error;
+  }
+  for await (const key of several) {
+    try {
+      return (await jwtVerify(token, key, rules)).payload;
+    } catch (error) {
+      if (!(error instanceof errors.JWSSignatureVerificationFailed)) throw error;
+    }
+  }
+  throw new errors.JWSSignatureVerificationFailed();
 }
 
 function principalOf(payload: JWTPayload, issuer: string, tenantClaim: string | undefined): Principal | undefined {
