@@ -24,6 +24,7 @@ import type { RequestStates } from './request-state.ts';
 import { toOutcome, toResult } from './results.ts';
 import { playRound } from './rounds.ts';
 import { onAbort } from './waiting.ts';
+import type { Waits } from './waits.ts';
 
 /** The capability that a client must declare where a tool can only answer with a task. */
 const TASKS = { extensions: { 'io.modelcontextprotocol/tasks': {} } };
@@ -36,6 +37,7 @@ export interface CallingParts {
   readonly commands: TaskCommands;
   readonly holding: Holding;
   readonly handoff: Handoff;
+  readonly waits: Waits;
   readonly admission: Admission;
   readonly limits: Limits;
   readonly clock: Clock;
@@ -53,12 +55,13 @@ export function createCalling({
   commands,
   holding,
   handoff,
+  waits,
   admission,
   limits,
   clock,
   log,
 }: CallingParts): Engine['call'] {
-  const once = { store, commands, holding, clock };
+  const once = { store, commands, holding, waits };
   return async function answerCall(call, caller, onTask) {
     const tool = tools.get(call.tool);
     if (tool === undefined) {
@@ -74,7 +77,7 @@ export function createCalling({
     checkSize(call.arguments, limits.argumentBytes, `the arguments of tool "${tool.name}"`);
     const carried =
       call.requestState === undefined ? undefined : states.open(caller.principal, call, call.requestState);
-    if (carried?.kind === 'task') return holding.goOn(tool.hold, call, caller, carried.taskId, onTask);
+    if (carried?.kind === 'task') return holding.goOn(tool, call, caller, carried.taskId, onTask);
     const args = tool.inputSchema ? await check(tool.inputSchema, call.arguments) : { value: call.arguments };
     if ('issues' in args) return { kind: 'result', result: refusedArguments(tool.name, args.issues) };
     // The first answer to a question is the one that counts, also from one round to the next.
@@ -159,7 +162,7 @@ export function createCalling({
     onTask: OnTask | undefined,
   ): Promise<CallAnswer> {
     if (call.idempotencyKey !== undefined) return callOnce(once, tool, call, caller, task, onTask);
-    if (!call.takesTasks) return holding.begin(tool.hold, call, caller, task, onTask);
+    if (!call.takesTasks) return holding.begin(tool, call, caller, task, onTask);
     return tool.task === 'always' ? createTask(tool, task) : attempt(tool, caller, task);
   }
 

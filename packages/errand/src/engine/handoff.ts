@@ -1,4 +1,3 @@
-import type { Clock } from '../clock.ts';
 import { ErrandError, type ErrorName } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import { check, describeSchema, jsonSchema } from '../schema.ts';
@@ -12,7 +11,8 @@ import { ANSWER_TOOL, CANCEL_TOOL, HANDOFF_TOOLS, STATUS_TOOL } from './handoff/
 import { standing, told, waitWords } from './handoff/words.ts';
 import { handsOff } from './hold.ts';
 import type { Registry } from './registry.ts';
-import { stateWithin } from './waiting.ts';
+import { stateAfter } from './waiting.ts';
+import type { Waits } from './waits.ts';
 
 /** How long `task_status` waits for news unless it is told, and at most, in seconds: hosts give calls up after 60. */
 const WAIT_S = 20;
@@ -30,7 +30,7 @@ export interface Handoff {
 export interface HandoffParts {
   readonly commands: TaskCommands;
   readonly tools: Registry;
-  readonly clock: Clock;
+  readonly waits: Waits;
   /** The turn of a principal that reads a task; `undefined` where it is now. */
   readonly pace: (principal: Principal) => Promise<void> | undefined;
 }
@@ -38,13 +38,13 @@ export interface HandoffParts {
 /** What a model reads as a result, since it can do something about it. */
 const TOLD: ReadonlySet<ErrorName> = new Set(['taskNotFound', 'invalidAnswer', 'tooLarge', 'overloaded']);
 
-export function createHandoff({ commands, tools, clock, pace }: HandoffParts): Handoff {
+export function createHandoff({ commands, tools, waits, pace }: HandoffParts): Handoff {
   const offered = (): boolean => [...tools.values()].some(({ hold }) => handsOff(hold));
 
   async function status({ taskId, wait = WAIT_S }: StatusArguments, caller: Caller, onTask?: OnTask) {
     await pace(caller.principal);
     const ms = Math.min(wait, LONGEST_WAIT_S) * 1000;
-    return standing(await stateWithin(commands, clock, taskId, ms, caller, onTask));
+    return standing(await stateAfter(waits.begin(ms), commands, taskId, caller, onTask));
   }
 
   async function answer({ taskId, answers }: AnswerArguments, { principal }: Caller): Promise<ToolResult> {

@@ -251,3 +251,47 @@ describe('a held call that its client takes back', () => {
     expect(words(await client.call('task_status', { taskId: handleOf(result).taskId }))).toBe('done');
   });
 });
+
+describe('a held call, when the server closes,', () => {
+  const sleepsOnceItDug = (effects: string[], options: object = {}): Define => {
+    return (errand) =>
+      errand.tool('work', options, async (_, task) => {
+        await task.step('dig', () => effects.push('dug'));
+        await task.sleep('1h');
+        return 'done';
+      });
+  };
+
+  it('is handed off, and its work goes on where it was after the restart', async () => {
+    const effects: string[] = [];
+    const { clock, client, t } = await host(sleepsOnceItDug(effects));
+    const call = client.call('work');
+    await clock.advance('1s');
+    await t.errand.close();
+    const { taskId } = handleOf(await call);
+    await t.restart();
+    await clock.advance('1h');
+    expect(words(await client.call('task_status', { taskId }))).toBe('done');
+    expect(effects).toEqual(['dug']);
+  });
+
+  it('is refused where it must not be handed off, or could not be gone on with', async () => {
+    const { clock, client, t } = await host((errand) => {
+      sleepsOnceItDug([], { holdFor: Infinity })(errand);
+      errand.tool('short', {}, () => clock.sleep('1h').then(() => 'done'));
+    });
+    const calls = ['work', 'short'].map((name) => client.request('tools/call', { name, arguments: {} }));
+    await clock.advance('1s');
+    await t.errand.close();
+    for (const call of calls) expect(await call).toMatchObject({ error: { code: -31003 } });
+  });
+
+  it('of task_status is answered with how the task stands', async () => {
+    const { clock, client, t } = await host(sleepsOnceItDug([], { withoutTasks: 'handoff' }));
+    const { taskId } = handleOf(await client.call('work'));
+    const status = client.call('task_status', { taskId });
+    await clock.advance('1s');
+    await t.errand.close();
+    expect(handleOf(await status)).toMatchObject({ taskId, status: 'working' });
+  });
+});

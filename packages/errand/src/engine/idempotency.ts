@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto';
-import type { Clock } from '../clock.ts';
 import { ErrandError } from '../errors.ts';
 import { canonical } from '../json.ts';
 import type { Store } from '../store.ts';
@@ -9,7 +8,8 @@ import type { TaskCommands } from './commands.ts';
 import type { CallAnswer, Caller, OnTask, ToolCall } from './engine.ts';
 import { plain, type Holding } from './holding.ts';
 import type { RegisteredTool } from './registry.ts';
-import { stateWithin } from './waiting.ts';
+import { stateAfter } from './waiting.ts';
+import type { Waits } from './waits.ts';
 
 /** How long a key may be. */
 const LONGEST = 256;
@@ -35,7 +35,7 @@ export interface OnceParts {
   readonly store: Store;
   readonly commands: TaskCommands;
   readonly holding: Holding;
-  readonly clock: Clock;
+  readonly waits: Waits;
 }
 
 /**
@@ -43,7 +43,7 @@ export interface OnceParts {
  * runs and keeps the result, also where that is answered at once.
  */
 export async function callOnce(
-  { store, commands, holding, clock }: OnceParts,
+  { store, commands, holding, waits }: OnceParts,
   tool: RegisteredTool,
   call: ToolCall,
   caller: Caller,
@@ -55,11 +55,11 @@ export async function callOnce(
   if (!call.takesTasks) {
     // What was answered before there was a task is no answer to its questions (E-7).
     const { inputResponses: _, ...bare } = call;
-    return holding.goOn(tool.hold, bare, caller, kept.id, onTask);
+    return holding.goOn(tool, bare, caller, kept.id, onTask);
   }
   if (tool.task === 'always') return { kind: 'task', task: kept };
   const patient = kept.createdAt + tool.patienceMs;
-  const seen = await stateWithin(commands, clock, kept.id, patient - store.now(), caller);
+  const seen = await stateAfter(waits.begin(patient - store.now()), commands, kept.id, caller);
   // By its own times, so that whoever asks again is answered as before.
   const wasQuick = seen.outcome !== undefined && seen.lastUpdatedAt <= patient;
   return wasQuick ? plain(seen.outcome) : { kind: 'task', task: seen };

@@ -1,42 +1,41 @@
-import type { Clock } from '../clock.ts';
 import { isTerminal } from '../task/task.ts';
 import { isAsking } from './below.ts';
 import type { TaskCommands } from './commands.ts';
 import type { Caller, OnTask, SeenTask } from './engine.ts';
+import type { Wait } from './waits.ts';
 
 /**
- * A task once it asks or has ended, or as it stands after `ms`. Rejects where it is not the caller's, and when the
- * caller goes away. `onTask` hears of it meanwhile.
+ * A task once it asks or has ended, or as it stands when the wait is over. Rejects where it is not the caller's, and
+ * when the caller goes away. `onTask` hears of it meanwhile.
  */
-export async function stateWithin(
+export async function stateAfter(
+  wait: Wait,
   commands: TaskCommands,
-  clock: Clock,
   taskId: string,
-  ms: number,
   { principal, signal }: Pick<Caller, 'principal' | 'signal'>,
   onTask?: OnTask,
 ): Promise<SeenTask> {
   // Whose task it is comes before all else: nobody may hear of another's.
   const task = await commands.read(principal, taskId);
   onTask?.(task);
-  if (ms <= 0 || isTerminal(task) || isAsking(task)) return task;
+  if (wait.left === 0 || isTerminal(task) || isAsking(task)) return task;
   const over = new AbortController();
-  const stopTime = ms === Infinity ? undefined : clock.after(ms, () => over.abort(TIME_IS_UP));
+  const stopWait = wait.onceOver(() => over.abort(OVER));
   const stopAbort = onAbort(signal, () => over.abort(signal.reason));
   const stopTelling = onTask && commands.watch(taskId, onTask);
   try {
     return await commands.untilItAsksOrEnds(principal, taskId, over.signal);
   } catch (error) {
-    if (error !== TIME_IS_UP) throw error;
+    if (error !== OVER) throw error;
     return await commands.read(principal, taskId);
   } finally {
-    stopTime?.();
+    stopWait();
     stopAbort();
     stopTelling?.();
   }
 }
 
-const TIME_IS_UP = Symbol('time is up');
+const OVER = Symbol('the wait is over');
 
 /** Calls `action` when the signal aborts, or now if it has. Returns how to stop. */
 export function onAbort(signal: AbortSignal, action: () => void): () => void {
