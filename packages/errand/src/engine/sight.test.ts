@@ -126,6 +126,29 @@ describe('whoever watches a root', () => {
   });
 });
 
+describe('a client that knows of subtasks', () => {
+  it('sees which ones a task has made, also after its end, and not what they wait for', async () => {
+    await asks(child.id);
+    expect(await sight.of(root, true)).toEqual({ ...root, children: [child.id] });
+    const ended = (await store.changeTree(root.id, (task) => ({ task: cancel(task, 5) })))!;
+    expect(await sight.of(ended, true)).toEqual({ ...ended, children: [child.id] });
+    expect(sight.of(child, true)).toBe(child);
+  });
+
+  it('hears of each that is made, and of none that is not its own', async () => {
+    const stop = sight.watch(root.id, (task) => told.push(task), true);
+    await asks(child.id);
+    const other = { ...child, id: store.newId(), parent: { ...child.parent!, key: 'x', path: 'x' } };
+    await store.change(root.id, (task) => ({ task: { ...task, subtasks: 2, lastUpdatedAt: 5e14 }, subtasks: [other] }));
+    await vi.waitFor(() => expect(told.map(({ children }) => children)).toEqual([[child.id, other.id]]));
+    await change(root.id, (task) => describing(task, 'reading', 5));
+    await settled();
+    expect(told.at(-1)).toMatchObject({ statusMessage: 'reading', children: [child.id, other.id] });
+    expect(told.every(({ below }) => below === undefined)).toBe(true);
+    stop();
+  });
+});
+
 describe('a task without subtasks', () => {
   it('is told of as it is, once for all that cannot be told apart', async () => {
     const stop = sight.watch(child.id, (task) => told.push(task), false);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { taskOf } from '../../../test/scripted-engine.ts';
 import { assertValidFrame } from '../../../test/wire-schemas.ts';
-import type { CallAnswer } from '../../engine/engine.ts';
+import type { CallAnswer, SeenTask } from '../../engine/engine.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Input } from '../../task/input.ts';
 import type { Task } from '../../task/task.ts';
@@ -162,6 +162,72 @@ describe('acknowledgements', () => {
     for (const ack of [encode.answered(taskOf('t')), encode.cancelled(taskOf('t'))]) {
       expect(ack).toEqual({ resultType: 'complete', _meta });
     }
+  });
+});
+
+describe('what a client reads that does not know our extension', () => {
+  it('is progress in words, unless the task says something itself (CASES 25)', () => {
+    expect(read({ progress: { done: 3, total: 10 } })).toMatchObject({ statusMessage: '3 of 10' });
+    expect(read({ progress: { done: 3 } })).toMatchObject({ statusMessage: '3 done' });
+    expect(read({ progress: { done: 3 }, statusMessage: 'baking' })).toMatchObject({ statusMessage: 'baking' });
+    expect(read({ progress: { done: 3 } })['_meta']).toEqual(_meta);
+  });
+
+  it('is a paused task that works, with a message', () => {
+    const paused = read({ paused: true, statusMessage: 'paused: lunch' });
+    expect(paused).toMatchObject({ status: 'working', statusMessage: 'paused: lunch' });
+    expect(paused['_meta']).toEqual(_meta);
+  });
+
+  it('is a root that asks what waits below it, under the path to it, beside what it asks itself (S-13, S-15)', () => {
+    const parent = { id: 't', root: 't', key: 'chunk-3', path: 'chunk-3' };
+    const below = [taskOf('child', { status: 'input_required', parent, inputs: { approve: question('Sure?') } })];
+    const root: SeenTask = { ...taskOf('t', { subtasks: 1 }), below };
+    const asking = checked('tasks/get', encode.read(root, false));
+    const theirs = { 'chunk-3/approve': question('Sure?').request };
+    expect(asking).toMatchObject({ status: 'input_required', inputRequests: theirs });
+    const both: SeenTask = { ...root, status: 'input_required', inputs: { own: question('You?') } };
+    expect(checked('tasks/get', encode.read(both, false))['inputRequests']).toEqual({
+      own: question('You?').request,
+      ...theirs,
+    });
+    const working = checked('tasks/get', encode.read({ ...root, below: [] }, false));
+    expect(working).toMatchObject({ status: 'working' });
+    expect(working).not.toHaveProperty('inputRequests');
+  });
+});
+
+describe('what a client reads that knows our extension', () => {
+  const parent = { id: 'p', root: 'r', key: 'k', path: 'k' };
+  const task: SeenTask = {
+    ...taskOf('t', { paused: true, progress: { done: 3, total: 10 }, parent, subtasks: 2 }),
+    children: ['a', 'b'],
+  };
+  const extension = {
+    'dev.errand/tasks': {
+      paused: true,
+      progress: 3,
+      progressTotal: 10,
+      parentTaskId: 'p',
+      childTaskIds: ['a', 'b'],
+    },
+  };
+
+  it('is where a task stands in the graph and how far it is, beside what others read', () => {
+    const got = checked('tasks/get', encode.read(task, true));
+    expect(got).toEqual({ resultType: 'complete', status: 'working', ...PLAIN, _meta: { ...extension, ..._meta } });
+  });
+
+  it('is the same where the task was just made, and where its changes are told', () => {
+    const made = checked('tools/call', encode.called({ kind: 'task', task }, true));
+    expect(made).toEqual({ resultType: 'task', status: 'working', ...PLAIN, _meta: { ...extension, ..._meta } });
+    const told = frames.task('sub', task, true);
+    assertValidFrame(told, { method: 'subscriptions/listen' });
+    expect(told.params!['_meta']).toEqual({ ...extension, 'io.modelcontextprotocol/subscriptionId': 'sub' });
+  });
+
+  it('is nothing where there is nothing to say', () => {
+    expect(encode.read(taskOf('t'), true)['_meta']).toEqual({ 'dev.errand/tasks': {}, ..._meta });
   });
 });
 
