@@ -15,7 +15,7 @@ const overHttp = async (): Promise<Connection> => connectHttp((await served(addS
 const overStdio = (): Promise<Connection> => connectStdio(programCommand('slow-stdio-server.ts'), NOTHING);
 const overAttach = async (): Promise<Connection> => connectHttp(await attached(addSlowTools), NOTHING);
 
-type Progress = { progress: number; message?: string };
+type Progress = { progress: number; message?: string | undefined };
 
 async function host(connect: () => Promise<Connection>): Promise<Client> {
   const { client } = await connect();
