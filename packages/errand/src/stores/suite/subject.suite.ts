@@ -85,6 +85,8 @@ export function richTask(store: Store): Required<Task> & { readonly parent: Requ
     parent: { id: store.newId(), root: store.newId(), key: 'ü', path: 'a/ü', after: ['b'], weight: 0.5 },
     scopes: ['read', 'write'],
     idempotency: { key: 'key "1"', digest: 'digest' },
+    cleanUp: store.newId(),
+    cleansUp: { id: store.newId(), principal: 'local' },
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
   };
 }
