@@ -25,6 +25,8 @@ export {
   StepUnknown,
   SubtaskError,
 } from './engine/failures.ts';
+export type { Operator, TaskPage } from './engine/commands/operator.ts';
+export type { EventOptions } from './engine/events.ts';
 export type { Handler, HandlerResult, PreviousVersion, ToolOptions } from './engine/tool.ts';
 export { ErrandError, ERRORS, RpcError } from './errors.ts';
 export type { ErrorName } from './errors.ts';
@@ -40,11 +42,12 @@ export type { HealthOptions } from './serve/health.ts';
 export type { HttpOptions, HttpServing } from './serve/http.ts';
 export type { HandlesSignals, SignalOptions } from './serve/signals.ts';
 export type { StdioOptions, StdioServing } from './serve/stdio.ts';
-export type { Change, Decide, Due, Store, StoreListener, StoreOptions } from './store.ts';
+export type { Change, Creation, Decide, Due, ListOptions, Store, StoreListener, StoreOptions } from './store.ts';
 export { memory } from './stores/memory.ts';
 export type { TaskEnd } from './task/clean-up.ts';
+export type { LoggedEvent, StoredEvent, TaskEvent } from './task/event.ts';
 export { ANONYMOUS, LOCAL } from './task/principal.ts';
 export type { Principal } from './task/principal.ts';
 export type { InputKind } from './task/input.ts';
 export { logOptions } from './telemetry/log.ts';
-export type { Task, TaskError, TaskOutcome, TaskStatus, ToolResult } from './task/task.ts';
+export type { Progress, Task, TaskError, TaskOutcome, TaskStatus, ToolResult } from './task/task.ts';
