@@ -3,6 +3,7 @@ import * as z from 'zod';
 import { createErrand, type Errand } from '../src/index.ts';
 import type { JsonObject } from '../src/json.ts';
 import { testClient } from '../src/testing.ts';
+import { attached } from './fixtures/attached.ts';
 import { PLAIN_CLIENT, TASK_CLIENT, TASKS } from './fixtures/frames.ts';
 import { gate, type Gate } from './fixtures/gate.ts';
 import { served } from './fixtures/served.ts';
@@ -173,6 +174,14 @@ describe('the extension dev.errand/tasks', { timeout: 30_000 }, () => {
     expect(await stranger.request('errand/list', {})).toMatchObject({ result: { tasks: [] } });
     first.open();
     await errand.close();
+  });
+
+  test('is there also where its owner hosts a server of the SDK', async () => {
+    const client = wireClient(await attached((errand) => twoSteps(errand, gate(), [])), { capabilities: KNOWING });
+    const taskId = await client.begin('work');
+    expect(extensionOf(await client.result('errand/pause', { taskId }))).toEqual({ paused: true });
+    expect(await client.result('errand/graph', { taskId })).toMatchObject({ nodes: [{ taskId, paused: true }] });
+    await client.cancel(taskId);
   });
 
   test('lists tasks page by page to who is known, and to nobody else', async () => {

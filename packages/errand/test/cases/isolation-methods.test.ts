@@ -2,12 +2,15 @@ import { describe, expect, test } from 'vitest';
 import * as z from 'zod';
 import type { Errand } from '../../src/errand.ts';
 import type { JsonObject } from '../../src/json.ts';
-import { frame, headersOf, PLAIN_CLIENT, TASK_CLIENT } from '../fixtures/frames.ts';
+import { frame, headersOf, PLAIN_CLIENT, TASK_CLIENT, TASKS } from '../fixtures/frames.ts';
 import { AUDIENCE, issuer } from '../fixtures/issuer.ts';
 import { served } from '../fixtures/served.ts';
 import { accept, textOf, wireClient } from '../fixtures/wire.ts';
 
 // Two people behind one OAuth client, an anonymous caller and a bad token, against every method (CASES 1 to 4).
+
+/** Knows our extension, too. */
+const KNOWING: JsonObject = { ...TASK_CLIENT, extensions: { [TASKS]: {}, 'dev.errand/tasks': {} } };
 
 const OK = z.object({ ok: z.boolean() });
 
@@ -55,7 +58,7 @@ async function bytes(
   method: string,
   params: JsonObject,
   headers: Record<string, string>,
-  { without = [], capabilities = TASK_CLIENT }: { without?: string[]; capabilities?: JsonObject } = {},
+  { without = [], capabilities = KNOWING }: { without?: string[]; capabilities?: JsonObject } = {},
 ): Promise<string> {
   const request = frame('same', method, params, capabilities);
   const sent = { ...headersOf(request), ...headers };
@@ -72,6 +75,11 @@ const ON_TASKS: [method: string, params: (id: string) => JsonObject][] = [
   ['tasks/update', (taskId) => ({ taskId, inputResponses: { go: accept({ ok: 'no boolean' }) } })],
   ['tasks/update', (taskId) => ({ taskId, inputResponses: {} })],
   ['tasks/cancel', (taskId) => ({ taskId })],
+  ['errand/pause', (taskId) => ({ taskId })],
+  ['errand/resume', (taskId) => ({ taskId })],
+  ['errand/steer', (taskId) => ({ taskId, message: 'left' })],
+  ['errand/graph', (taskId) => ({ taskId })],
+  ['errand/events', (taskId) => ({ taskId })],
   ['subscriptions/listen', (taskId) => ({ notifications: { taskIds: [taskId] } })],
 ];
 
@@ -93,7 +101,7 @@ describe('CASES Isolation, every method', { timeout: 30_000 }, () => {
           method,
           await bytes(url, method, params(unknown), headers, { without: [unknown] }),
         ]);
-        if (method.startsWith('tasks/')) expect(foreign).toContain('"code":-32602');
+        if (method !== 'subscriptions/listen') expect(foreign).toContain('"code":-32602');
         else expect(foreign).not.toContain('ID');
       }
     }
