@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { createErrand } from 'errand';
 import * as z from 'zod';
-import { connect, resultOf } from './client.ts';
+import { connect, resultOf, textOf } from './client.ts';
 
 const errand = createErrand({ name: 'expenses', version: '1.0.0' });
 const Item = z.object({ what: z.string(), cost: z.number() });
@@ -40,14 +40,14 @@ const items = [
   { what: 'hotel', cost: 420 },
   { what: 'dinner', cost: 150 },
 ];
-const { content } = await resultOf(await tasks.callTool('settle', { items }));
+const text = textOf(await resultOf(await tasks.callTool('settle', { items })));
 await close();
 await errand.close();
 
 console.log(asked.join('\n'));
-console.log(content);
+console.log(text);
 assert.deepEqual(asked.sort(), [
   'dinner/amount: dinner for 150: how much of it is paid?',
   'hotel/amount: hotel for 420: how much of it is paid?',
 ]);
-assert.deepEqual(content, [{ type: 'text', text: '80 + 300 + 0 = 380' }]);
+assert.equal(text, '80 + 300 + 0 = 380');

@@ -68,6 +68,11 @@ export async function resultOf(execution: ToolExecution<unknown>): Promise<CallT
   return resultFromTaskOutcome(outcome) as CallToolResult;
 }
 
+/** What a result says. */
+export function textOf({ content }: Pick<CallToolResult, 'content'>): string {
+  return content.map((block) => (block.type === 'text' ? block.text : `(${block.type})`)).join('\n');
+}
+
 /** The SDK client refuses task results, so the tasks client sends its own frames beside it, under ids of their own. */
 function dispatchOver(transport: Transport): RawClientDispatch {
   const waiting = new Map<RequestId, (response: JsonRpcResponse) => void>();

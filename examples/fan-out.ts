@@ -6,7 +6,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { taskViewFromExecutionEvent } from '@modelcontextprotocol/ext-tasks/client';
 import { createErrand } from 'errand';
 import * as z from 'zod';
-import { connect, resultOf } from './client.ts';
+import { connect, resultOf, textOf } from './client.ts';
 
 const errand = createErrand({ name: 'birds', version: '1.0.0' });
 let boats = 0;
@@ -46,11 +46,11 @@ for await (const event of execution.updates()) {
   if (statusMessage !== shown) console.log(statusMessage);
   shown = statusMessage;
 }
-const { content } = await resultOf(execution);
+const text = textOf(await resultOf(execution));
 await close();
 await errand.close();
 
-console.log(content);
+console.log(text);
 console.log(`${mostBoats} boats at once`);
-assert.deepEqual(content, [{ type: 'text', text: '445500 birds on 297 lakes, 3 frozen' }]);
+assert.equal(text, '445500 birds on 297 lakes, 3 frozen');
 assert.equal(mostBoats, 8);

@@ -7,7 +7,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { taskViewFromExecutionEvent } from '@modelcontextprotocol/ext-tasks/client';
 import { createErrand } from 'errand';
 import * as z from 'zod';
-import { connect, resultOf } from './client.ts';
+import { connect, resultOf, textOf } from './client.ts';
 
 const errand = createErrand({ name: 'archive', version: '1.0.0' });
 
@@ -35,7 +35,7 @@ for await (const event of execution.updates()) {
   const { statusMessage } = taskViewFromExecutionEvent(event) ?? {};
   if (statusMessage !== undefined && statusMessage !== polled.at(-1)) polled.push(statusMessage);
 }
-const { content } = await resultOf(execution);
+const text = textOf(await resultOf(execution));
 console.log('whoever polls reads:     ', polled.join(', '));
 
 const sent: string[] = [];
@@ -47,7 +47,8 @@ console.log('who waits for it is sent:', sent.join(', '));
 await close();
 await errand.close();
 
-assert.deepEqual(held.content, content);
+assert.equal(text, 'Moby-Dick has 6 pages');
+assert.equal(textOf(held), text);
 for (const seen of [polled, sent]) {
   const numbers = seen.map((text) => Number.parseInt(text));
   assert.deepEqual(
