@@ -40,6 +40,10 @@ export interface Executor {
   attempt(task: Task, options: { readonly sleepPersists: boolean }): Attempt;
   /** How many runs wait for a slot. */
   readonly queued: number;
+  /** How many more runs of a tool could begin at once. */
+  free(tool: string): number;
+  /** Whether it has a task in hand: it runs, or waits for a slot. */
+  has(taskId: string): boolean;
   /** What there is to run and running; `undefined` where another process runs the tasks. */
   readonly load: Load | undefined;
   /** Begins nothing more, no other step of what runs either, and waits for running steps: `graceMs` at most. */

@@ -1,8 +1,13 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
-import { createErrand, type ErrandOptions } from './errand.ts';
+import { createErrand, type Errand, type ErrandOptions } from './errand.ts';
 import { limitsOf, type Limits } from './limits.ts';
+import { sqlite } from './stores/sqlite.ts';
 import { testClient } from './testing.ts';
 
 const closers: (() => Promise<void>)[] = [];
@@ -114,6 +119,31 @@ describe('a principal over its cap of live tasks (CASES 9)', () => {
   });
 });
 
+describe('a process that does not run the tasks', () => {
+  it('counts those of its calls once, while they are held, too', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'errand-limits-'));
+    closers.push(() => rm(folder, { recursive: true, force: true }));
+    const file = join(folder, 'tasks.db');
+    const define = (errand: Errand) => errand.tool('rest', {}, (_, task) => task.sleep(400).then(() => 'rested'));
+    const servers = [1, 2].map(() => {
+      const { errand } = serverWith({ liveTasks: 4 }, { store: sqlite(file) });
+      define(errand);
+      return errand;
+    });
+    for (const errand of servers) await errand.start();
+    const front = servers[1]!;
+    const client = testClient(front);
+    for (let made = 0; made < 2; made++) await client.run('repeat', { times: 1 });
+    const plain = testClient(front, { tasks: false });
+    const held = [plain.call('rest'), plain.call('rest')];
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const more = [client.call('ask'), client.call('ask')];
+    await expect(Promise.all(more)).resolves.toHaveLength(2);
+    await expect(client.call('ask')).rejects.toMatchObject({ code: -31007 });
+    await Promise.all(held);
+  });
+});
+
 describe('runs that wait for a slot', () => {
   it('are so many at most; further calls are told to come back', async () => {
     const { errand, client } = serverWith({ queuedRuns: 1 }, { concurrency: 1 });
@@ -129,6 +159,48 @@ describe('runs that wait for a slot', () => {
     release();
     await client.until(first, 'completed');
     await client.until(second, 'completed');
+  });
+});
+
+describe('calls that come all at once', () => {
+  const ALWAYS = { task: 'always' } as const;
+  const KINDS = ['replayed', 'unreplayed', 'auto', 'held', 'idempotent'] as const;
+
+  /** A server whose runs end when it is told, and what becomes of many calls of one kind. */
+  async function flood(kind: (typeof KINDS)[number], concurrency: number, calls: number) {
+    const { errand, client } = serverWith({ queuedRuns: 5 }, { concurrency });
+    let release!: () => void;
+    const gate = new Promise<void>((resolve) => (release = resolve));
+    const work = async (_: unknown, task: { step(name: string, fn: () => unknown): Promise<unknown> }) => {
+      await task.step('wait', () => gate);
+      return 'done';
+    };
+    errand.tool('replayed', ALWAYS, work);
+    errand.tool('unreplayed', { ...ALWAYS, replay: false }, () => gate.then(() => 'done'));
+    errand.tool('auto', { task: 'auto', patience: '1h' }, work);
+    const caller = kind === 'held' ? testClient(errand, { tasks: false }) : client;
+    const tool = kind === 'held' ? 'auto' : kind === 'idempotent' ? 'replayed' : kind;
+    const made = Array.from({ length: calls }, (_, n) =>
+      caller.call(
+        tool,
+        {},
+        kind === 'idempotent' ? { _meta: { 'dev.errand/idempotencyKey': `${n}`.padEnd(32, '-') } } : {},
+      ),
+    );
+    const settled = Promise.allSettled(made);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    release();
+    const answers = await settled;
+    await errand.close();
+    return answers.filter(({ status }) => status === 'fulfilled').length;
+  }
+
+  it.each(KINDS)('(%s) queue no more than may', async (kind) => {
+    expect(await flood(kind, 1, 60)).toBe(6);
+  });
+
+  it.each(KINDS)('(%s) are all let in where there are slots for all', async (kind) => {
+    expect(await flood(kind, 60, 60)).toBe(60);
   });
 });
 

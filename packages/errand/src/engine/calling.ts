@@ -143,10 +143,13 @@ export function createCalling({
     prepared: JsonValue | undefined,
     onTask: OnTask | undefined,
   ): Promise<CallAnswer> {
-    const answered = await admission.admit(caller.principal);
+    const { begun, answered } = await admission.admit(caller.principal, tool.name);
     let made = false;
     try {
-      const answer = await answerAs(tool, call, caller, newTask(store, tool, call, caller, prepared), onTask);
+      const task = newTask(store, tool, call, caller, prepared);
+      const answering = answerAs(tool, call, caller, task, onTask);
+      begun(task.id);
+      const answer = await answering;
       made = answer.kind !== 'result' || answer.task !== undefined;
       return answer;
     } finally {

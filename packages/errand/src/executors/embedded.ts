@@ -104,6 +104,14 @@ class EmbeddedExecutor implements Executor {
     return this.#slots.waiting;
   }
 
+  free(tool: string): number {
+    return this.#slots.free(tool);
+  }
+
+  has(taskId: string): boolean {
+    return this.#running.has(taskId);
+  }
+
   get load(): Load | undefined {
     return this.#owns ? loadOf(this.#running.values(), this.queued) : undefined;
   }
@@ -149,7 +157,13 @@ class EmbeddedExecutor implements Executor {
       sleepPersists,
       onPersist: (created) =>
         void created.then(
-          (task) => resolve({ kind: 'task', task }),
+          (task) => {
+            resolve({ kind: 'task', task });
+            // It waits for a slot: from here on it queues as a task like any other.
+            if (running.run !== undefined || running.place.held || this.#running.get(task.id) !== running) return;
+            this.#forget(task.id);
+            this.#agenda.hear(task);
+          },
           (error: unknown) => {
             reject(error);
             running.run?.stop();
@@ -196,11 +210,7 @@ class EmbeddedExecutor implements Executor {
     return {
       outcome,
       watch: (listener) => record.onTask(listener),
-      persist: () => {
-        record.persist('now', () => running.run?.take() ?? EMPTY);
-        // It waits for a slot: from here on it queues as a task like any other.
-        if (running.run === undefined && !running.place.held) this.#forget(task.id);
-      },
+      persist: () => record.persist('now', () => running.run?.take() ?? EMPTY),
       abandon: () => takeBack(new ErrandError('internal', 'the call was taken back')),
     };
   }

@@ -26,6 +26,11 @@ export class Slots {
     return waiting;
   }
 
+  /** How many more of a tool could begin at once. */
+  free(tool: string): number {
+    return Math.min(this.#limit - this.#busy, this.#limitOf(tool) - (this.#busyOf.get(tool) ?? 0));
+  }
+
   /** Calls `granted` when a slot is there, at once if one is. */
   acquire(tool: string, granted: () => void): Ticket {
     const arrival = this.#arrivals++;

@@ -70,6 +70,10 @@ export function clientOver(
     'io.modelcontextprotocol/protocolVersion': REVISION,
     'io.modelcontextprotocol/clientCapabilities': { ...capabilities, ...(tasks ? { extensions: TASKS } : {}) },
   };
+  const withMeta = (params: JsonObject): JsonObject => ({
+    ...params,
+    _meta: { ...(params['_meta'] as JsonObject | undefined), ..._meta },
+  });
   let lastId = 0;
 
   async function request(method: string, params: JsonObject): Promise<JsonRpcResponse> {
@@ -84,7 +88,7 @@ export function clientOver(
           'mcp-method': method,
           ...(typeof target === 'string' ? { 'mcp-name': target } : {}),
         },
-        body: JSON.stringify({ jsonrpc: '2.0', id: ++lastId, method, params: { ...params, _meta } }),
+        body: JSON.stringify({ jsonrpc: '2.0', id: ++lastId, method, params: withMeta(params) }),
       }),
       principal && { principal },
     );
