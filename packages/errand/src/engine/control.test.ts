@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { taskOf } from '../../test/scripted-engine.ts';
-import { ask, cancel } from '../task/transitions.ts';
-import { answering, pausing, releasing, resuming, settingAside, steering } from './control.ts';
+import { ask, cancel, hold } from '../task/transitions.ts';
+import { answering, pausing, releasing, resuming, steering } from './control.ts';
 
 const QUESTION = { method: 'roots/list', params: {} } as const;
 const task = taskOf('t');
 const paused = pausing(task, 'lunch', 5)!.task;
-const held = settingAside(task, 'no code', 5)!.task;
+const held = hold(task, 'no code', 5);
 
 describe('what is done to a task from outside', () => {
   it('is said in its log, in the same change', () => {
@@ -15,7 +15,6 @@ describe('what is done to a task from outside', () => {
     expect(answering(asking, answers, 5)).toMatchObject({ events: [{ kind: 'answered', keys: ['b'] }] });
     expect(pausing(task, 'lunch', 5)).toMatchObject({ task: { paused: true }, events: [{ kind: 'paused' }] });
     expect(resuming(paused, 6)).toMatchObject({ task: { wakeAt: 6 }, events: [{ kind: 'resumed' }] });
-    expect(settingAside(task, 'no code', 5)).toMatchObject({ events: [{ kind: 'held', reason: 'no code' }] });
     expect(releasing(held, 6)).toMatchObject({ task: { wakeAt: 6 }, events: [{ kind: 'released' }] });
     const steered = { task: { steering: ['left'] }, events: [{ kind: 'steered', message: 'left' }] };
     expect(steering(task, 'left', 5)).toMatchObject(steered);
@@ -25,7 +24,6 @@ describe('what is done to a task from outside', () => {
     expect(answering(task, { a: { roots: [] } }, 6)).toBeUndefined();
     expect(pausing(paused, 'again', 6)).toBeUndefined();
     expect(resuming(task, 6)).toBeUndefined();
-    expect(settingAside(held, 'no code', 6)).toBeUndefined();
     expect(releasing(task, 6)).toBeUndefined();
   });
 
@@ -33,7 +31,6 @@ describe('what is done to a task from outside', () => {
     const ended = cancel(task, 5);
     expect(pausing(ended, undefined, 6)).toBeUndefined();
     expect(steering(ended, 'x'.repeat(1_000_000), 6)).toBeUndefined();
-    expect(settingAside(ended, 'no code', 6)).toBeUndefined();
   });
 });
 

@@ -4,7 +4,7 @@ import type { Change } from '../store.ts';
 import type { LoggedEvent } from '../task/event.ts';
 import type { InputResponse } from '../task/input.ts';
 import { isTerminal, type Task } from '../task/task.ts';
-import { answer, hold, isOpen, pause, release, resume, steer } from '../task/transitions.ts';
+import { answer, isOpen, pause, release, resume, steer } from '../task/transitions.ts';
 
 /*
  * What is done to a task from outside, each with the line of the log that says so, in one change;
@@ -36,11 +36,6 @@ export function resuming(task: Task, now: number): Change | undefined {
 export function steering(task: Task, message: JsonValue, now: number): Change | undefined {
   if (!isTerminal(task)) checkSteering([...(task.steering ?? []), message]);
   return logged(task, steer(task, message, now), { kind: 'steered', message });
-}
-
-/** Sets a task aside because no code here fits it. */
-export function settingAside(task: Task, reason: string, now: number): Change | undefined {
-  return logged(task, hold(task, reason, now), { kind: 'held', reason });
 }
 
 export function releasing(task: Task, now: number): Change | undefined {

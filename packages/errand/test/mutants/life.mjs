@@ -24,8 +24,8 @@ export const LIFE_MUTANTS = [
     3,
     [TRANSITIONS_TEST],
     TRANSITIONS,
-    `status: 'cancelled', ...keptMessage(task)`,
-    `status: 'failed', ...keptMessage(task)`,
+    `return ended(task, 'cancelled', now);`,
+    `return ended(task, 'failed', now);`,
   ),
   mutant(
     'last-updated-stands-still',
