@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { createErrand, type Errand } from 'errand';
+import { createErrand } from 'errand';
 import { sqlite } from 'errand/sqlite';
 import { addCompare } from './compare.ts';
 import { addHashTree } from './hash-tree.ts';
@@ -12,7 +12,7 @@ export interface DemoOptions extends Place {
   readonly port: number;
 }
 
-/** Serves the three tools until SIGINT or SIGTERM; then lets what runs come to a safe stop, and exits with 0. */
+/** Serves the three tools until a signal; then lets what runs come to a safe stop, and exits with 0. */
 export async function serveDemo({ port, root, data }: DemoOptions): Promise<void> {
   mkdirSync(data, { recursive: true });
   const errand = createErrand({
@@ -26,38 +26,31 @@ export async function serveDemo({ port, root, data }: DemoOptions): Promise<void
   addThumbnails(errand, place);
   addCompare(errand, place);
 
-  const { url } = await errand.serve({ port }).catch((error: NodeJS.ErrnoException) => {
+  const onClosed = (): void => console.log('Stopped. Unfinished tasks go on when the server starts again.');
+  const { url } = await errand.serve({ port, handleSignals: { onClosed } }).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'EADDRINUSE') throw error;
     console.error(`Port ${port} is taken. Free it, or take another: npm start -- --port ${port + 1}`);
     process.exit(1);
   });
   console.log(howToCall(url));
-  drainOnSignal(errand);
+  tellOfSignals();
 }
 
-/** Comes to a safe stop on the first signal, and to any stop on the second. */
-function drainOnSignal(errand: Errand): void {
-  let since: number | undefined;
-  const drain = (): void => {
-    if (since !== undefined) return;
-    since = Date.now();
+/** Says what becomes of the server when it is told to stop. */
+function tellOfSignals(): void {
+  const stopping = (): void => {
+    clearInterval(watch);
+    for (const signal of SIGNALS) process.off(signal, stopping);
     console.log('\nStopping: no more calls; running steps may end (10 s at most). Ctrl-C again to stop at once.');
-    void errand.close().then(() => {
-      console.log('Stopped. Unfinished tasks go on when the server starts again.');
-      process.exit(0);
+    process.on('exit', (code) => {
+      if (code !== 0) console.log('Stopped at once. Tasks go on from their last step when the server starts again.');
     });
   };
-  process.on('SIGTERM', drain);
-  process.on('SIGHUP', drain); // the terminal was closed
-  process.on('SIGINT', () => {
-    // npm passes on a Ctrl-C that the terminal sent to us already: the same one, a moment later.
-    if (since === undefined || Date.now() - since < 300) return drain();
-    console.log('Stopped at once. Tasks go on from their last step when the server starts again.');
-    process.exit(130);
-  });
+  for (const signal of SIGNALS) process.on(signal, stopping);
   // A SIGTERM for npm ends npm and the shell between us, and never gets here.
-  if (process.env.npm_lifecycle_event === 'start') {
-    const parent = process.ppid;
-    setInterval(() => process.ppid !== parent && drain(), 500).unref();
-  }
+  const parent = process.ppid;
+  const orphaned = (): boolean => process.ppid !== parent && process.kill(process.pid, 'SIGTERM');
+  const watch = process.env.npm_lifecycle_event === 'start' ? setInterval(orphaned, 500).unref() : undefined;
 }
+
+const SIGNALS = ['SIGTERM', 'SIGINT', 'SIGHUP'] as const;
