@@ -73,8 +73,9 @@ export function limitSuite(openDisk: () => Disk): void {
       const bed = await makeBed(openDisk(), t);
       const started: string[] = [];
       const effects: string[] = [];
+      const inputSchema = z.object({ name: z.string() });
       const define: Define = (errand) =>
-        errand.tool('work', { task: 'always', inputSchema: z.object({ name: z.string() }) }, async ({ name }, task) => {
+        errand.tool('work', { task: 'always', inputSchema, holdFor: Infinity }, async ({ name }, task) => {
           await task.step('slow', async () => {
             started.push(name);
             await delay(120);
@@ -103,6 +104,32 @@ export function limitSuite(openDisk: () => Disk): void {
       // What ended before the close did not run again; what had no task is gone.
       expect(effects.filter((line) => line === 'running slow')).toHaveLength(1);
       expect(effects).not.toContain('held later');
+    });
+
+    it('hands off the calls that it holds, and the next one ends them', async (t) => {
+      const bed = await makeBed(openDisk(), t);
+      const effects: string[] = [];
+      const define: Define = (errand) =>
+        errand.tool('work', { inputSchema: z.object({ name: z.string() }) }, async ({ name }, task) => {
+          await task.step('first', () => effects.push(`${name} first`));
+          await task.step('slow', () => delay(120).then(() => effects.push(`${name} slow`)));
+          await task.sleep(300);
+          return name;
+        });
+      const names = ['running', 'queued'];
+      const first = await bed.server(define, { concurrency: 1 });
+      const calls = names.map((name) => first.plain.call('work', { name }));
+      await soon(() => effects.length === 1);
+      await first.errand.close();
+      const handed = await Promise.all(calls);
+      expect(handed).toMatchObject(names.map(() => ({ structuredContent: { status: 'working' } })));
+
+      const second = await bed.server(define);
+      for (const [at, name] of names.entries()) {
+        const { taskId } = handed[at]!['structuredContent'] as { taskId: string };
+        expect(textOf(await second.plain.call('task_status', { taskId }))).toBe(name);
+      }
+      expect(effects.sort()).toEqual(['queued first', 'queued slow', 'running first', 'running slow']);
     });
 
     it('begins no other step of what runs, and no other attempt, and loses none', async (t) => {
