@@ -95,7 +95,7 @@ class EmbeddedExecutor implements Executor {
     this.#kin = kinOf(store, watch, tools);
     this.#agenda = new Agenda(store, clock, log, {
       has: (id) => this.#running.has(id),
-      run: (id, tool) => this.#enqueue(id, tool),
+      run: (task) => this.#enqueue(task),
     });
     this.#slots = new Slots(concurrency, (tool) => tools.get(tool)?.concurrency ?? Infinity);
   }
@@ -177,7 +177,7 @@ class EmbeddedExecutor implements Executor {
       running.run?.stop();
       this.#forget(task.id);
     };
-    const running: Running = { place: new Place(this.#slots, task.tool), record, takeBack };
+    const running: Running = { place: new Place(this.#slots, task), record, takeBack };
     this.#running.set(task.id, running);
     const onEnd = (end: RunEnd): void => {
       if (record.persisted) return this.#onEnd(task.id, task.tool, end);
@@ -363,7 +363,8 @@ class EmbeddedExecutor implements Executor {
     this.#forget(id);
     if (this.#closed) return;
     if (end.kind === 'abandoned') {
-      this.#log.error({ task: id, tool, err: end.cause }, 'a run could not go on; it will be tried again');
+      const bindings = running?.record === undefined ? { tool, task: id } : logBindings(running.record.task);
+      this.#log.error({ ...bindings, err: end.cause }, 'a run could not go on; it will be tried again');
       this.#agenda.at(this.#store.now() + RETRY_AFTER, id, tool);
     }
     if (end.kind === 'parked') {

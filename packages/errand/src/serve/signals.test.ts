@@ -56,6 +56,17 @@ describe.skipIf(process.platform === 'win32')('a server that handles signals', {
     expect(await second.exit).toBe(0);
   });
 
+  it('waits for no step longer than it may take to close', async () => {
+    const { client, child, exit, effects } = await start();
+    await client.begin('steps', { ms: 60_000 });
+    await soon(effects).toEqual(['begun 1']);
+    const began = performance.now();
+    child.kill('SIGTERM');
+    expect(await exit).toBe(0);
+    expect(performance.now() - began).toBeLessThan(20_000);
+    expect(effects()).toEqual(['begun 1', 'closed']);
+  });
+
   it('answers a call that is held, and then exits', async () => {
     const { client, child, exit, effects } = await start();
     const held = client.send('tools/call', { name: 'steps', arguments: { ms: 300 } }, { capabilities: {} });
