@@ -17,7 +17,7 @@ export interface Limits {
   readonly liveTasks: number;
   /** Reads of tasks by one principal, per second; twice as many in a burst. Those beyond are answered later. */
   readonly pollsPerSecond: number;
-  /** Subscriptions that are open at once, of all principals. */
+  /** Subscriptions that are open at once, of all principals; each may hold as many as it leaves free. */
   readonly subscriptions: number;
   /** Runs that wait for a slot, before new calls are refused. */
   readonly queuedRuns: number;

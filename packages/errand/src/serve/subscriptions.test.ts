@@ -245,14 +245,34 @@ describe('subscriptions/listen', () => {
   });
 
   it('is refused in-band where too many are open, until one ends', async () => {
-    const { engine, exchange } = setUp({ maxSubscriptions: 2 });
+    const { engine, exchange } = setUp({ maxSubscriptions: 3 });
     engine.commit('a');
     const gone = new AbortController();
     await listen(exchange, { taskIds: ['a'] }, { signal: gone.signal });
     await listen(exchange, { taskIds: ['a'] });
-    expectError(await ask(exchange, 'subscriptions/listen', { notifications: { taskIds: ['a'] } }), -32603, 200);
+    const refusal = await ask(exchange, 'subscriptions/listen', { notifications: { taskIds: ['a'] } });
+    expectError(refusal, -31002, 200);
+    expect(refusal).toMatchObject({ error: { data: { retryable: true, retryAfterMs: 1000 } } });
     gone.abort();
     await listen(exchange, { taskIds: ['a'] });
+  });
+
+  it('is refused to who has more than are left for others, and never for the sake of one who takes all', async () => {
+    const { engine, exchange } = setUp({ maxSubscriptions: 12 });
+    const person = (subject: string): Principal => ({ kind: 'user', issuer: 'https://id.example', subject });
+    async function takeAll(subject: string): Promise<number> {
+      const principal = person(subject);
+      engine.commit(subject, { principal: principalKey(principal) });
+      for (let taken = 0; ; taken++) {
+        const opened = await listen(exchange, { taskIds: [subject] }, { principal }).catch(() => undefined);
+        if (opened === undefined) return taken;
+      }
+    }
+    expect(await takeAll('greedy')).toBe(6);
+    expect(await takeAll('second')).toBe(3);
+    expect(await takeAll('greedy')).toBe(0);
+    expect(await takeAll('third')).toBe(2);
+    expect(await takeAll('fourth')).toBe(1);
   });
 
   it('gives its place back when it cannot be opened', async () => {

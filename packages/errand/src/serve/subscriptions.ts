@@ -3,9 +3,12 @@ import type { Engine, SeenTask } from '../engine/engine.ts';
 import { ErrandError, shuttingDown } from '../errors.ts';
 import type { JsonObject } from '../json.ts';
 import type { JsonRpcMessage, JsonRpcNotification, RequestId } from '../jsonrpc.ts';
-import type { Principal } from '../task/principal.ts';
+import { principalKey, type Principal } from '../task/principal.ts';
 import { isTerminal } from '../task/task.ts';
 import type { Backend } from './backend.ts';
+
+/** When who found no place should try again, in ms. */
+const RETRY_AFTER = 1000;
 
 /** What a client wants to hear of. */
 export interface ListenRequest {
@@ -26,15 +29,42 @@ export interface Subscriptions {
   drain(): void;
 }
 
-/** Keeps the subscriptions of all clients, at most `limit` at once. */
+/**
+ * Keeps the subscriptions of all clients, at most `limit` at once. A principal may hold as many as it leaves free for
+ * others: half of them where it is alone, and a share that shrinks as more come.
+ */
 export function createSubscriptions(engine: Engine, backend: Backend | undefined, limit: number): Subscriptions {
   const open = new Set<Subscription>();
+  /** How many each principal holds. */
+  const held = new Map<string, number>();
   let draining = false;
+
+  /** Takes a place; returns how to give it back. Throws where there is none. */
+  function takePlace(principal: string): () => void {
+    const own = held.get(principal) ?? 0;
+    const free = limit - open.size;
+    if (free <= 0 || (own > 0 && own >= free)) {
+      const whose = free <= 0 ? 'subscriptions are open' : `of ${open.size} open subscriptions are yours`;
+      throw new ErrandError('overloaded', `${free <= 0 ? open.size : own} ${whose}; end some, or try again later`, {
+        data: { retryable: true, retryAfterMs: RETRY_AFTER },
+      });
+    }
+    held.set(principal, own + 1);
+    return () => {
+      const left = held.get(principal)! - 1;
+      if (left > 0) held.set(principal, left);
+      else held.delete(principal);
+    };
+  }
+
   return {
     async open(request, frames) {
       if (draining) throw shuttingDown();
-      if (open.size >= limit) throw new ErrandError('internal', 'Too many open subscriptions; try again later');
-      const subscription = new Subscription(request, frames, () => open.delete(subscription));
+      const giveBack = takePlace(principalKey(request.principal));
+      const subscription = new Subscription(request, frames, () => {
+        open.delete(subscription);
+        giveBack();
+      });
       open.add(subscription);
       try {
         await subscription.start(engine, backend);
