@@ -25,8 +25,6 @@ export interface RunEnding {
 export interface RunTrace {
   /** Its place in its trace, in hex; absent where it has none. */
   readonly span?: { readonly traceId: string; readonly spanId: string };
-  /** The `traceparent` of what the run makes; absent where it has no place in a trace. */
-  readonly traceparent?: string;
   /** Does work of the run, so that what it calls finds its trace. */
   within<T>(work: () => T): T;
   step(name: string): StepTrace;

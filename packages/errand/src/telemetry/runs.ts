@@ -1,4 +1,4 @@
-import { SpanKind, type Context, type Span, type Tracer } from '@opentelemetry/api';
+import { isSpanContextValid, SpanKind, type Context, type Span, type Tracer } from '@opentelemetry/api';
 import type { CallOutcome } from '../task/journal.ts';
 import type { Task } from '../task/task.ts';
 import type { RunEnding, RunFacts, RunTrace, StepTrace } from '../telemetry.ts';
@@ -15,7 +15,7 @@ import {
   TOOL,
 } from './attributes.ts';
 import type { Instruments } from './instruments.ts';
-import { below, currentOr, fail, nameOf, remoteSpan, within } from './spans.ts';
+import { below, currentOr, fail, remoteSpan, within } from './spans.ts';
 
 /**
  * Begins to tell of a run. One that a call waits for is a child of that call; one that comes later, maybe
@@ -27,7 +27,6 @@ export function traceRun(tracer: Tracer | undefined, instruments: Instruments, t
 
 class TracedRun implements RunTrace {
   readonly span?: { readonly traceId: string; readonly spanId: string };
-  readonly traceparent?: string;
   readonly #tracer: Tracer | undefined;
   readonly #instruments: Instruments;
   readonly #tool: string;
@@ -53,10 +52,7 @@ class TracedRun implements RunTrace {
       this.#base,
     );
     const own = this.#span?.spanContext();
-    const traceparent = own && nameOf(own);
-    if (own === undefined || traceparent === undefined) return;
-    this.span = { traceId: own.traceId, spanId: own.spanId };
-    this.traceparent = traceparent;
+    if (own !== undefined && isSpanContextValid(own)) this.span = { traceId: own.traceId, spanId: own.spanId };
   }
 
   within<T>(work: () => T): T {

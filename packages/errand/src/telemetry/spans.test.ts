@@ -214,6 +214,19 @@ describe('a run that comes later', () => {
     expect(told.span('run remind').links).toMatchObject([{ context: { spanId: call.spanId } }]);
   });
 
+  it('links to the call, where it is the run of a subtask', async () => {
+    const t = await serving((errand) => {
+      errand.tool('whole', { task: 'always' }, async (_, task) => {
+        await task.subtask('part', 'part', {});
+        return 'done';
+      });
+      errand.tool('part', {}, () => 'done');
+    });
+    await t.client.until(await t.client.begin('whole'), 'completed');
+    const { spanId } = told.span('tools/call whole').spanContext();
+    expect(told.span('run part').links).toMatchObject([{ context: { spanId } }]);
+  });
+
   it('after a crash in the middle of a step is told, and the one that died is not', async () => {
     let reached!: () => void;
     const inStep = new Promise<void>((resolve) => (reached = resolve));
