@@ -28,9 +28,12 @@ interface Open {
   readonly wanted: Wanted;
   readonly call: Call;
   readonly id: string;
+  /** Whether the run looks after it. A replay does so once it has caught up, or the handler has returned. */
+  started: boolean;
   /** Whether its task is there: before, it can be neither let run nor cancelled. */
   made: boolean;
   cancelled: boolean;
+  unwatch?: () => void;
 }
 
 /** The subtasks that a run's handler has begun, and what runs after what. */
@@ -39,6 +42,7 @@ export class Subtasks {
   readonly #graph = new Graph();
   readonly #open = new Map<string, Open>();
   #onEmpty: (() => void) | undefined;
+  #stopped = false;
 
   constructor(run: Run) {
     this.#run = run;
@@ -48,12 +52,11 @@ export class Subtasks {
   begin(key: string, tool: string, args: JsonObject, options: SubtaskOptions): Subtask {
     const wanted = toWanted(this.#run, key, tool, args, options);
     this.#graph.add(key, wanted.after);
-    const call = this.#run.journal.begin(
-      'subtask',
-      key,
-      (begun) => void this.#start(wanted, begun),
-      () => this.#run.kin.newId(),
-    );
+    const { journal, kin } = this.#run;
+    const start = (begun: Call): void => void this.#start(this.#opened(wanted, begun));
+    const call = journal.begin('subtask', key, start, () => kin.newId());
+    // What a branch begins after the handler has ended never is.
+    if (!journal.finished) this.#opened(wanted, call);
     // An end that was recorded comes by the journal alone.
     call.promise.then(
       () => this.#ended(key, true),
@@ -78,19 +81,40 @@ export class Subtasks {
   /** Calls `action` once all have ended; those that are not to be waited for are cancelled. */
   settle(action: () => void): void {
     this.#onEmpty = action;
-    for (const { wanted } of [...this.#open.values()]) if (wanted.cancelOnExit) this.#cancel(wanted.key);
+    for (const open of [...this.#open.values()]) {
+      if (open.wanted.cancelOnExit) this.#cancel(open.wanted.key);
+      void this.#start(open);
+    }
     this.#checkEmpty();
   }
 
-  async #start(wanted: Wanted, call: Call): Promise<void> {
-    const open: Open = { wanted, call, id: call.entry.value as string, made: false, cancelled: false };
+  /** The run is over, or was let go of: what becomes of the subtasks is up to the next one. */
+  stop(): void {
+    this.#stopped = true;
+    for (const { unwatch } of this.#open.values()) unwatch?.();
+    this.#open.clear();
+  }
+
+  /** What is known of a subtask that has begun. */
+  #opened(wanted: Wanted, call: Call): Open {
+    const known = this.#open.get(wanted.key);
+    if (known !== undefined) return known;
+    const id = call.entry.value as string;
+    const open: Open = { wanted, call, id, started: false, made: false, cancelled: false };
     this.#open.set(wanted.key, open);
+    return open;
+  }
+
+  async #start(open: Open): Promise<void> {
+    if (open.started) return;
+    open.started = true;
     try {
-      const known = call.replayed ? await this.#run.kin.read(open.id) : undefined;
+      const known = open.call.replayed ? await this.#run.kin.read(open.id) : undefined;
       if (known === undefined) {
         const refused = await this.#make(open);
         if (refused !== undefined) return this.#end(open, refused, undefined);
       }
+      if (this.#stopped) return;
       open.made = true;
       this.#follow(open, known);
       this.#look(open);
@@ -105,6 +129,7 @@ export class Subtasks {
     const tool = kin.tool(wanted.tool);
     const why = tool === undefined ? `there is no tool "${wanted.tool}"` : await misfit(tool, wanted.args);
     if (why !== undefined) return { failure: { name: 'TypeError', message: `subtask "${wanted.key}": ${why}` } };
+    if (this.#stopped) return undefined;
     const { name, version, deadlineMs, retentionMs, pollIntervalMs } = tool!;
     const subtask = createdBelow(
       task,
@@ -139,17 +164,16 @@ export class Subtasks {
   #follow(open: Open, known: Task | undefined): void {
     const hear = (task: Task): void => {
       if (!isTerminal(task)) return;
-      unwatch();
+      open.unwatch!();
       this.#end(open, outcomeOf(open.wanted, task), task);
     };
-    const unwatch = this.#run.kin.watch(open.id, hear);
+    open.unwatch = this.#run.kin.watch(open.id, hear);
     if (known !== undefined) hear(known);
   }
 
   #end(open: Open, outcome: CallOutcome, task: Task | undefined): void {
     const { key } = open.wanted;
     if (this.#open.get(key) !== open) return;
-    this.#open.delete(key);
     if (task !== undefined) {
       this.#run.note({ kind: 'subtask_ended', key, taskId: task.id, status: task.status });
     }
@@ -160,6 +184,7 @@ export class Subtasks {
 
   /** Lets run what was waiting, or has it cancelled. */
   #ended(key: string, well: boolean): void {
+    this.#open.delete(key);
     for (const dependant of this.#graph.end(key, well)) {
       const waiting = this.#open.get(dependant);
       if (waiting?.made) this.#look(waiting);

@@ -348,6 +348,7 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
     this.journal.close();
     this.#resting.stop();
     this.#timers.stop();
+    this.#subtasks.stop();
     this.#outbox.stop();
     this.#parts.record.close();
   }
