@@ -28,7 +28,7 @@ export const DEFAULT_LIMITS: Limits = {
   resultBytes: 4 * 1024 ** 2,
   answerBytes: 256 * 1024,
   stepBytes: 1024 ** 2,
-  stepsPerTask: 10_000,
+  stepsPerTask: 20_000,
   liveTasks: 10_000,
   pollsPerSecond: 1000,
   subscriptions: 1024,

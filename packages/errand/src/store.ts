@@ -145,7 +145,7 @@ export interface Store {
    * `limit`, and fewer where there is much to remove. Resolves with how many; with 0 once none is left.
    */
   expire(now: number, limit: number): Promise<number>;
-  /** How many live tasks a principal has. */
+  /** How many live tasks a principal has that no handler made. */
   live(principal: string): Promise<number>;
   /** How many live tasks there are, counted without holding up commands or the event loop. A store need not know. */
   liveCounts?(): Promise<LiveCounts>;

@@ -12,7 +12,7 @@ export interface RetryPolicy {
   readonly attempts?: number;
   /** The wait before the second attempt; it doubles from there, with jitter. Default 500 ms. */
   readonly backoff?: Duration;
-  /** No wait is longer than this. Default 30 s. */
+  /** No wait is longer than this. Default 30 s, or `backoff` where that is more. */
   readonly maxBackoff?: Duration;
   /** Which errors are worth another attempt. Default: all. */
   readonly when?: (error: Error) => boolean;

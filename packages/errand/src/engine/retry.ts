@@ -9,18 +9,20 @@ export interface Retry {
   readonly when: ((error: Error) => boolean) | undefined;
 }
 
+/** No wait is longer than this, or than the first one, where nothing else is said, in ms. */
+const LONGEST = 30_000;
+
 /** Throws a `TypeError` that names `what` where a policy makes no sense. */
 export function toRetry(what: string, policy: RetryPolicy = {}): Retry {
-  const { attempts = 1, backoff = 500, maxBackoff = '30s', when } = policy;
+  const { attempts = 1, backoff = 500, maxBackoff, when } = policy;
   if (!Number.isInteger(attempts) || attempts < 1) {
     throw new TypeError(`${what}: retry.attempts is ${attempts}; it counts all attempts, so 1 or more`);
   }
-  return {
-    attempts,
-    backoffMs: toMs(backoff, `${what}: retry.backoff`),
-    maxBackoffMs: toMs(maxBackoff, `${what}: retry.maxBackoff`),
-    when,
-  };
+  const backoffMs = toMs(backoff, `${what}: retry.backoff`);
+  const longest = maxBackoff === undefined ? LONGEST : toMs(maxBackoff, `${what}: retry.maxBackoff`);
+  if (maxBackoff !== undefined && longest < backoffMs)
+    throw new TypeError(`${what}: retry.maxBackoff is shorter than retry.backoff`);
+  return { attempts, backoffMs, maxBackoffMs: Math.max(longest, backoffMs), when };
 }
 
 /** Whether there is a point in another attempt after this one, which failed. */

@@ -70,7 +70,7 @@ export interface ToolOptions<S extends StandardSchemaV1 | undefined = undefined>
   readonly retry?: RetryPolicy;
   /**
    * Cleans up after a task has ended, however it did: a run of its own, with steps that are recorded, tried again
-   * where it fails (by `retry`, or five times). The client does not see it, and cannot be asked.
+   * where it fails (as `retry` says but for its `when`, or five times). The client does not see it, and cannot be asked.
    */
   readonly onEnd?: (end: TaskEnd, task: TaskContext) => unknown;
   /** Name a new version when the handler no longer fits the journals of tasks that are under way. Default `'1'`. */

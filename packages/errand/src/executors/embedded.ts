@@ -19,7 +19,7 @@ import type { JournalEntry } from '../task/journal.ts';
 import { isTerminal, type Task } from '../task/task.ts';
 import { began, finish, hold } from '../task/transitions.ts';
 import { logBindings, type Telemetry } from '../telemetry.ts';
-import { Agenda } from './embedded/agenda.ts';
+import { Agenda, type Due } from './embedded/agenda.ts';
 import { argumentsFor } from './embedded/arguments.ts';
 import { follow, type Following } from './embedded/following.ts';
 import { loadOf } from './embedded/load.ts';
@@ -180,7 +180,7 @@ class EmbeddedExecutor implements Executor {
     const running: Running = { place: new Place(this.#slots, task), record, takeBack };
     this.#running.set(task.id, running);
     const onEnd = (end: RunEnd): void => {
-      if (record.persisted) return this.#onEnd(task.id, task.tool, end);
+      if (record.persisted) return this.#onEnd(task, end);
       this.#forget(task.id);
       if (end.kind === 'ended') {
         const answer: AttemptOutcome = { kind: 'ended', outcome: end.outcome };
@@ -267,11 +267,12 @@ class EmbeddedExecutor implements Executor {
     await this.#agenda.scan();
   }
 
-  #enqueue(id: string, tool: string): void {
+  #enqueue(task: Due): void {
+    const { id } = task;
     if (this.#closed || this.#running.has(id)) return;
-    const running: Running = { place: new Place(this.#slots, tool) };
+    const running: Running = { place: new Place(this.#slots, task) };
     this.#running.set(id, running);
-    this.#begin(id, running).catch((error: unknown) => this.#onEnd(id, tool, { kind: 'abandoned', cause: error }));
+    this.#begin(id, running).catch((error: unknown) => this.#onEnd(task, { kind: 'abandoned', cause: error }));
   }
 
   async #begin(id: string, running: Running): Promise<void> {
@@ -283,7 +284,7 @@ class EmbeddedExecutor implements Executor {
     running.record = new TaskRecord(this.#store, this.#clock, this.#log, task);
     if (running.heard !== undefined) running.record.observe(running.heard);
     const entries = await this.#store.journal(id);
-    await this.#run(running, running.record, entries, (end) => this.#onEnd(id, task.tool, end));
+    await this.#run(running, running.record, entries, (end) => this.#onEnd(task, end));
   }
 
   /** Finds the handler that fits a task, and starts it. */
@@ -358,14 +359,15 @@ class EmbeddedExecutor implements Executor {
     this.#forget(record.task.id);
   }
 
-  #onEnd(id: string, tool: string, end: RunEnd): void {
+  #onEnd(task: Due, end: RunEnd): void {
+    const { id, tool } = task;
     const running = this.#running.get(id);
     this.#forget(id);
     if (this.#closed) return;
     if (end.kind === 'abandoned') {
       const bindings = running?.record === undefined ? { tool, task: id } : logBindings(running.record.task);
       this.#log.error({ ...bindings, err: end.cause }, 'a run could not go on; it will be tried again');
-      this.#agenda.at(this.#store.now() + RETRY_AFTER, id, tool);
+      this.#agenda.at(this.#store.now() + RETRY_AFTER, task);
     }
     if (end.kind === 'parked') {
       this.#agenda.rest(id, running?.run?.replayMs ?? 0);

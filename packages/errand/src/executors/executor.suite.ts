@@ -5,6 +5,7 @@ import { chaosSuite } from './suite/chaos.suite.ts';
 import { cleanUpSuite } from './suite/clean-up.suite.ts';
 import { clockSuite } from './suite/clocks.suite.ts';
 import { endingSuite } from './suite/ending.suite.ts';
+import { graphSuite } from './suite/graphs.suite.ts';
 import { inputSuite } from './suite/inputs.suite.ts';
 import { limitSuite } from './suite/limits.suite.ts';
 import { parkingSuite } from './suite/parking.suite.ts';
@@ -31,6 +32,7 @@ export function executorSuite(name: string, openDisk: () => Disk): void {
     callSuite(openDisk);
     roundSuite(openDisk);
     subtaskSuite(openDisk);
+    graphSuite(openDisk);
     limitSuite(openDisk);
     cleanUpSuite(openDisk);
     clockSuite(openDisk);

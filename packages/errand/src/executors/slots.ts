@@ -4,13 +4,21 @@ export interface Ticket {
   cancel(): void;
 }
 
-/** Limits how many runs are busy, in all and per tool. Whoever waits is served oldest first. */
+/** Runs of one kind that wait for a slot: per tool, in the order of arrival. */
+type Queues = Map<string, Map<number, () => void>>;
+
+/**
+ * Limits how many runs are busy, in all and per tool. Whoever waits is served oldest first; where
+ * subtasks wait beside calls, they take turns, so that a handler with thousands of subtasks holds
+ * up nobody else.
+ */
 export class Slots {
   readonly #limit: number;
   readonly #limitOf: (tool: string) => number;
   readonly #busyOf = new Map<string, number>();
-  /** Per tool, in the order of arrival. */
-  readonly #queues = new Map<string, Map<number, () => void>>();
+  readonly #calls: Queues = new Map();
+  readonly #subtasks: Queues = new Map();
+  #subtasksAreNext = false;
   #busy = 0;
   #arrivals = 0;
 
@@ -19,10 +27,10 @@ export class Slots {
     this.#limitOf = limitOf;
   }
 
-  /** How many wait. */
+  /** How many wait, but for subtasks. */
   get waiting(): number {
     let waiting = 0;
-    for (const queue of this.#queues.values()) waiting += queue.size;
+    for (const queue of this.#calls.values()) waiting += queue.size;
     return waiting;
   }
 
@@ -32,13 +40,14 @@ export class Slots {
   }
 
   /** Calls `granted` when a slot is there, at once if one is. */
-  acquire(tool: string, granted: () => void): Ticket {
+  acquire(tool: string, granted: () => void, isSubtask = false): Ticket {
     const arrival = this.#arrivals++;
-    const queue = this.#queues.get(tool) ?? new Map<number, () => void>();
+    const queues = isSubtask ? this.#subtasks : this.#calls;
+    const queue = queues.get(tool) ?? new Map<number, () => void>();
     queue.set(arrival, granted);
-    this.#queues.set(tool, queue);
+    queues.set(tool, queue);
     this.#serve();
-    return { cancel: () => this.#leave(tool, arrival) };
+    return { cancel: () => leave(queues, tool, arrival) };
   }
 
   release(tool: string): void {
@@ -51,10 +60,13 @@ export class Slots {
 
   #serve(): void {
     while (this.#busy < this.#limit) {
-      const next = this.#oldest();
+      const [first, second] = this.#subtasksAreNext ? [this.#subtasks, this.#calls] : [this.#calls, this.#subtasks];
+      const queues = this.#oldestIn(first) ? first : second;
+      const next = this.#oldestIn(queues);
       if (next === undefined) return;
-      const granted = this.#queues.get(next.tool)!.get(next.arrival)!;
-      this.#leave(next.tool, next.arrival);
+      this.#subtasksAreNext = queues === this.#calls;
+      const granted = queues.get(next.tool)!.get(next.arrival)!;
+      leave(queues, next.tool, next.arrival);
       this.#busy++;
       this.#busyOf.set(next.tool, (this.#busyOf.get(next.tool) ?? 0) + 1);
       granted();
@@ -62,18 +74,18 @@ export class Slots {
   }
 
   /** The one that waits longest among the tools that are below their limit. */
-  #oldest(): { tool: string; arrival: number } | undefined {
+  #oldestIn(queues: Queues): { tool: string; arrival: number } | undefined {
     let oldest: { tool: string; arrival: number } | undefined;
-    for (const [tool, queue] of this.#queues) {
+    for (const [tool, queue] of queues) {
       if ((this.#busyOf.get(tool) ?? 0) >= this.#limitOf(tool)) continue;
       const arrival = queue.keys().next().value!;
       if (oldest === undefined || arrival < oldest.arrival) oldest = { tool, arrival };
     }
     return oldest;
   }
+}
 
-  #leave(tool: string, arrival: number): void {
-    const queue = this.#queues.get(tool);
-    if (queue?.delete(arrival) && queue.size === 0) this.#queues.delete(tool);
-  }
+function leave(queues: Queues, tool: string, arrival: number): void {
+  const queue = queues.get(tool);
+  if (queue?.delete(arrival) && queue.size === 0) queues.delete(tool);
 }

@@ -42,6 +42,11 @@ export class Graph {
     return this.#dependants.get(key) ?? [];
   }
 
+  /** The first of those that a key runs after that has failed so that it does not run. */
+  culpritOf(key: string): string | undefined {
+    return this.#predecessors.get(key)?.find((name) => this.#ended.get(name) === false);
+  }
+
   readinessOf(key: string): Readiness {
     let readiness: Readiness = 'ready';
     for (const name of this.#predecessors.get(key) ?? []) {

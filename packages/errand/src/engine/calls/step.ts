@@ -101,6 +101,7 @@ async function attempts(run: Run, call: Call, step: Step, trace: StepTrace | und
       run.log.warn({ step: name, attempt, err: error }, 'step failed, trying again');
       const failure = toFailure(error, name);
       run.note({ kind: 'step_retried', name, ordinal: call.entry.ordinal, attempt, failure });
+      run.write((task) => task).catch(run.abandon); // whoever follows the log hears of it before the next attempt
       trace?.retried(error);
     }
     // Where the run is over meanwhile, this waits for ever, and nothing holds it.

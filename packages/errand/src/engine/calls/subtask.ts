@@ -78,6 +78,15 @@ export class Subtasks {
     return missing && new TypeError(`subtask "${missing.key}" runs after "${missing.after}", which was never begun`);
   }
 
+  /** Why none of them can ever go on, if so: they all wait for such as were never begun. */
+  get stuck(): TypeError | undefined {
+    if (this.#open.size === 0 || this.#graph.missing === undefined) return undefined;
+    for (const { made, wanted } of this.#open.values()) {
+      if (!made || this.#graph.readinessOf(wanted.key) !== 'blocked') return undefined;
+    }
+    return this.dangling;
+  }
+
   /** Calls `action` once all have ended; those that are not to be waited for are cancelled. */
   settle(action: () => void): void {
     this.#onEmpty = action;
@@ -165,10 +174,16 @@ export class Subtasks {
     const hear = (task: Task): void => {
       if (!isTerminal(task)) return;
       open.unwatch!();
-      this.#end(open, outcomeOf(open.wanted, task), task);
+      this.#end(open, outcomeOf(open.wanted, task, this.#whyNotRun(open)), task);
     };
     open.unwatch = this.#run.kin.watch(open.id, hear);
     if (known !== undefined) hear(known);
+  }
+
+  /** What to say of a subtask that was cancelled because one failed that it was to run after. */
+  #whyNotRun({ wanted }: Open): string | undefined {
+    const culprit = this.#graph.culpritOf(wanted.key);
+    return culprit === undefined ? undefined : `it was not run, because "${culprit}" failed`;
   }
 
   #end(open: Open, outcome: CallOutcome, task: Task | undefined): void {
@@ -246,13 +261,17 @@ async function misfit(tool: RegisteredTool, args: JsonObject): Promise<string | 
     : undefined;
 }
 
-function outcomeOf({ key, failureIsFatal }: Wanted, { id, status, outcome }: Task): CallOutcome {
+function outcomeOf(
+  { key, failureIsFatal }: Wanted,
+  { id, status, outcome }: Task,
+  notRun: string | undefined,
+): CallOutcome {
   const result = outcome?.kind === 'result' ? outcome.result : undefined;
   if (result !== undefined && (result.isError !== true || !failureIsFatal)) {
     return { value: structuredClone(result) as unknown as JsonValue };
   }
   const error = outcome?.kind === 'error' ? outcome.error : undefined;
-  const why = error?.message ?? (result === undefined ? 'it was cancelled' : textOf(result));
+  const why = error?.message ?? (result === undefined ? (notRun ?? 'it was cancelled') : textOf(result));
   if (!failureIsFatal) return { value: { content: [{ type: 'text', text: why }], isError: true } };
   const details = { ...(error && { error }), ...(result && { result }) };
   const data = structuredClone({ taskId: id, status, ...details }) as unknown as JsonValue;

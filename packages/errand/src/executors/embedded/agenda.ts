@@ -14,11 +14,14 @@ const READ_AT_ONCE = 200;
 /** A replay that costs less than a tenth of this needs no rest before the next one, in ms. */
 const LEAST_REST = 50;
 
+/** What is known of a task that is to run. */
+export type Due = Pick<Task, 'id' | 'tool' | 'parent'>;
+
 /** Whoever runs what is due. */
 export interface Doer {
   /** Whether a task is in hand, or waits for its turn. */
   has(id: string): boolean;
-  run(id: string, tool: string): void;
+  run(task: Due): void;
 }
 
 /** When which task is to be looked at. Notifications are hints; a scan each second finds what they missed. */
@@ -57,23 +60,24 @@ export class Agenda {
     if (isTerminal(task)) return void this.#resting.delete(task.id);
     if (task.wakeAt === undefined || task.paused) return;
     // What is due later than the next scan is found by a scan.
-    if (task.wakeAt - this.#store.now() < 2 * SCAN_EVERY) this.at(task.wakeAt, task.id, task.tool);
+    if (task.wakeAt - this.#store.now() < 2 * SCAN_EVERY) this.at(task.wakeAt, task);
   }
 
   /** Has a task run at a time, ms since the epoch, or when it has rested. */
-  at(time: number, id: string, tool: string): void {
+  at(time: number, task: Due): void {
+    const { id, tool, parent } = task;
     if (this.#closed) return;
     const due = Math.max(time, this.#resting.get(id) ?? 0);
     if (due <= this.#store.now()) {
       this.#resting.delete(id);
-      if (!this.#doer.has(id)) this.#doer.run(id, tool);
+      if (!this.#doer.has(id)) this.#doer.run(task);
       return;
     }
     setAlarm(
       this.#clock,
       due,
       () => this.#store.now(),
-      () => this.at(due, id, tool),
+      () => this.at(due, { id, tool, ...(parent && { parent }) }), // the rest of the task need not wait with it
     );
   }
 

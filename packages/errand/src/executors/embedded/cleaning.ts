@@ -10,7 +10,7 @@ const RETRY = toRetry('onEnd', { attempts: 5, backoff: '1s', maxBackoff: '1m' })
 export function cleaning(tool: RegisteredTool): Pick<RunParts, 'tool' | 'handler'> {
   const { onEnd } = tool;
   return {
-    tool: { ...tool, replay: true, outputSchema: undefined, retry: tool.retry ?? RETRY },
+    tool: { ...tool, replay: true, outputSchema: undefined, retry: { ...(tool.retry ?? RETRY), when: undefined } },
     async handler(end, task) {
       await onEnd?.(end as TaskEnd, task);
       return 'cleaned up';

@@ -1,15 +1,18 @@
+import type { Task } from '../../task/task.ts';
 import type { Slots, Ticket } from '../slots.ts';
 
 /** A run's claim to a slot: held, waited for, or given back. */
 export class Place {
   readonly #slots: Slots;
   readonly #tool: string;
+  readonly #isSubtask: boolean;
   #held = false;
   #waiting: { readonly granted: Promise<void>; ticket?: Ticket } | undefined;
 
-  constructor(slots: Slots, tool: string) {
+  constructor(slots: Slots, { tool, parent }: Pick<Task, 'tool' | 'parent'>) {
     this.#slots = slots;
     this.#tool = tool;
+    this.#isSubtask = parent !== undefined;
   }
 
   get held(): boolean {
@@ -25,11 +28,15 @@ export class Place {
       granted: new Promise<void>((resolve) => (grant = resolve)),
     };
     this.#waiting = waiting;
-    waiting.ticket = this.#slots.acquire(this.#tool, () => {
-      this.#held = true;
-      this.#waiting = undefined;
-      grant();
-    });
+    waiting.ticket = this.#slots.acquire(
+      this.#tool,
+      () => {
+        this.#held = true;
+        this.#waiting = undefined;
+        grant();
+      },
+      this.#isSubtask,
+    );
     return this.#held ? undefined : waiting.granted;
   }
 

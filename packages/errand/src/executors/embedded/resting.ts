@@ -29,6 +29,8 @@ export interface Restful {
   readonly stepping: boolean;
   note(event: LoggedEvent): void;
   write(transition: Transition): Promise<Task>;
+  /** Whether the handler waits for what can never come. Then it is told. */
+  isStuck(): boolean;
   /** Called once the run is let go of. */
   parked(): void;
   mismatch(error: JournalMismatch): void;
@@ -150,6 +152,7 @@ export class Resting {
   async #park(): Promise<void> {
     const { journal } = this.#run;
     if (journal.ending) return; // the handler goes on as soon as that is on disk
+    if (this.#run.isStuck()) return;
     const { length } = journal;
     const calls = [...journal.calls].map(({ entry }) => entry);
     const times = calls.map(({ value }) => value).filter((value) => typeof value === 'number');

@@ -327,6 +327,13 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
     return this.#parts.record.persisted && this.#parts.tool.replay;
   }
 
+  isStuck(): boolean {
+    const others = [...this.journal.calls].some(({ entry }) => entry.kind !== 'subtask');
+    const stuck = this.lingers || others ? undefined : this.#subtasks.stuck;
+    if (stuck !== undefined) void this.#crash(stuck);
+    return stuck !== undefined;
+  }
+
   parked(): void {
     this.#end({ kind: 'parked' });
   }

@@ -113,7 +113,7 @@ export function subtaskSuite(openDisk: () => Disk): void {
       );
       const id = await begin(client, 'main');
       expect(await resultOf(client, id)).toBe(
-        '["subtask \\"bad\\" failed: broken","subtask \\"after\\" failed: it was cancelled"]',
+        '["subtask \\"bad\\" failed: broken","subtask \\"after\\" failed: it was not run, because \\"bad\\" failed"]',
       );
       expect(effects).toEqual(['broken here']);
     });

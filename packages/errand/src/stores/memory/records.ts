@@ -135,8 +135,9 @@ export class Records {
     if (children?.size === 0) this.#children.delete(parent!);
   }
 
-  #count({ principal, status }: Facts, difference: number): void {
+  #count({ principal, status, parent }: Facts, difference: number): void {
     this.#liveCounts[status as keyof LiveCounts] += difference;
+    if (parent !== undefined) return;
     const live = this.live(principal) + difference;
     if (live === 0) this.#live.delete(principal);
     else this.#live.set(principal, live);

@@ -22,16 +22,14 @@ test('no statement walks over all tasks', () => {
   expect(statements.length).toBeGreaterThan(20);
   for (const sql of statements) {
     const nothing = Array.from(sql.matchAll(/\?/g), () => null);
-    const plan = db
-      .prepare(`EXPLAIN QUERY PLAN ${sql}`)
-      .all(...nothing, ...(sql.includes('@') ? [{ principal: '' }] : []));
+    const plan = db.prepare(`EXPLAIN QUERY PLAN ${sql}`).all(...nothing);
     const details = (plan as { detail: string }[]).map(({ detail }) => detail);
     // What walks over an index that holds but the tasks in question is no walk over all of them.
     const walks = details.filter((detail) =>
       /^SCAN (task|call|journal|event)\b(?! USING (COVERING )?INDEX task_held)/.test(detail),
     );
     expect(walks, sql).toEqual([]);
-    if (sql.includes('count(*)')) expect(details.filter((detail) => detail.includes('COVERING'))).toHaveLength(2);
+    if (sql.includes('count(*)')) expect(details).toEqual([expect.stringContaining('COVERING')]);
   }
   db.close();
 });

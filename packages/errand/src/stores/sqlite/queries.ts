@@ -49,10 +49,7 @@ export function taskQueries(db: Database) {
      WHERE deadline_at <= ? AND expires_at <= ? AND ${LIVE} ORDER BY deadline_at LIMIT ?`,
   );
   const live = db
-    .prepare<{ principal: string }, number>(
-      `SELECT (SELECT count(*) FROM task WHERE principal = @principal AND root IS NULL AND ${LIVE})
-            + (SELECT count(*) FROM task WHERE principal = @principal AND root IS NOT NULL AND ${LIVE})`,
-    )
+    .prepare<[string], number>(`SELECT count(*) FROM task WHERE principal = ? AND root IS NULL AND ${LIVE}`)
     .pluck();
   const children = db
     .prepare<[number, number], number>('SELECT row FROM task WHERE parent = ? ORDER BY created_at, row LIMIT ?')
@@ -77,7 +74,7 @@ export function taskQueries(db: Database) {
     due: (after: number, until: number): DuePlace[] => due.all(after, until),
     held: (): Place[] => held.all(),
     overdue: (now: number, limit: number): Place[] => overdue.all(now, limit),
-    live: (principal: string): number => live.get({ principal })!,
+    live: (principal: string): number => live.get(principal)!,
     // To SQLite a negative limit is none.
     children: (row: number, limit = -1): number[] => children.all(row, limit),
     liveDescendants: (row: number): number[] => liveDescendants.all(row),
