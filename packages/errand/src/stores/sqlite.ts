@@ -316,7 +316,11 @@ class FileStore implements SqliteStore {
     // Left alone, a wrong time on record would stay there until the clock has reached it.
     if (!this.#clock.startFrom(connection.keptTime)) {
       this.#wrongTime = connection.keptTime;
-      connection.correctTime(this.#clock.now());
+      try {
+        connection.correctTime(this.#clock.now());
+      } catch (thrown) {
+        if (!isBusy(thrown) && !isFull(thrown)) throw thrown; // it will be corrected at the next start
+      }
     }
     return connection;
   }

@@ -16,6 +16,8 @@ import { isBusy, troubleWith } from './trouble.ts';
  * others are over by then; for what takes longer, whoever called tries again later.
  */
 const BUSY_TIMEOUT = 100;
+/** The same while a commit is held up, in ms: what others hold for longer than that is looked at again and again. */
+const HELD_UP_TIMEOUT = 2;
 /** The clock is put on record so far ahead of time, in ms, that few commits have to. */
 const AHEAD = 100;
 /**
@@ -55,6 +57,7 @@ export class Connection {
   #newTime = 0;
   readonly #owns: () => boolean;
   #othersTime = 0;
+  #isHeldUp = false;
   #seenVersion: number | undefined;
 
   /** `owns` says whether this process owns the tasks. Throws where the file cannot be read and written, or is not one of ours. */
@@ -125,6 +128,22 @@ export class Connection {
 
   /** Makes one transaction of the first commands; returns of how many. Throws where it failed; then nothing of it is left. */
   commit(commands: readonly Command[]): number {
+    try {
+      const done = this.#commitTurn(commands);
+      if (this.#isHeldUp) this.#waitFor(BUSY_TIMEOUT);
+      return done;
+    } catch (thrown) {
+      if (isBusy(thrown) && !this.#isHeldUp) this.#waitFor(HELD_UP_TIMEOUT);
+      throw thrown;
+    }
+  }
+
+  #waitFor(timeout: number): void {
+    this.#isHeldUp = timeout === HELD_UP_TIMEOUT;
+    this.db.pragma(`busy_timeout = ${timeout}`);
+  }
+
+  #commitTurn(commands: readonly Command[]): number {
     try {
       return this.#transact(() => runTurn(commands, (command) => this.#run(command)));
     } catch (thrown) {
@@ -209,8 +228,8 @@ function openFile(file: string): Database.Database {
   try {
     db = new Database(file, { timeout: BUSY_TIMEOUT });
     assertReadable(db);
-    // This counts only before the first page is written, which the next line does.
-    db.pragma('auto_vacuum = INCREMENTAL');
+    // This counts only before the first page is written, which the next line does; after that it would be a write itself.
+    if (db.pragma('page_count', { simple: true }) === 0) db.pragma('auto_vacuum = INCREMENTAL');
     db.pragma('journal_mode = WAL');
     db.pragma('synchronous = FULL');
     db.pragma('foreign_keys = ON');

@@ -27,13 +27,27 @@ const TASKS = `
   const entry = (seq) => ({ seq, type: 'begin', kind: 'step', name: 'n' + seq, ordinal: 1 });
 `;
 
-/** Runs a module in a process of its own, as a certain user if need be. */
-function run(code: string, uid?: number): ChildProcess & { readonly stdout: NodeJS.ReadableStream } {
+interface Circumstances {
+  readonly uid?: number;
+  /** The process can write no file beyond so many blocks. */
+  readonly fileBlocks?: number;
+}
+
+/** Runs a module in a process of its own. */
+function run(
+  code: string,
+  { uid, fileBlocks }: Circumstances = {},
+): ChildProcess & { readonly stdout: NodeJS.ReadableStream } {
   const loader = pathToFileURL(createRequire(import.meta.url).resolve('tsx')).href;
-  const child = spawn(process.execPath, ['--import', loader, '--input-type=module', '-e', code], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    ...(uid !== undefined && { uid }),
-  });
+  const args = ['--import', loader, '--input-type=module', '-e', code];
+  const limited = ['-c', `ulimit -f ${fileBlocks}; exec "$0" "$@"`, process.execPath, ...args];
+  const child = spawn(
+    ...(fileBlocks === undefined ? ([process.execPath, args] as const) : (['sh', limited] as const)),
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+      ...(uid !== undefined && { uid }),
+    },
+  );
   children.add(child);
   return child;
 }
@@ -118,11 +132,34 @@ test.skipIf(process.platform === 'win32')(
           }
           await store.close();
         `,
-        isRoot ? 65_534 : undefined,
+        isRoot ? { uid: 65_534 } : {},
       ),
     );
     expect(output).toMatch(/tasks\.db\.owner cannot be used: it cannot be written .*; let this user write the file/);
     await store.close();
+  },
+);
+
+test.skipIf(process.platform === 'win32')(
+  'a disk that takes no more takes nothing from readers, whatever its error',
+  { timeout: 60_000 },
+  async () => {
+    const output = await outputOf(
+      run(
+        `${TASKS}
+          process.on('SIGXFSZ', () => {});
+          const store = sqlite(${JSON.stringify(join(folder, 'limited.db'))});
+          await store.open();
+          const { id } = await create(store);
+          let failures = 0;
+          while (failures < 3) await create(store, [], { big: 'x'.repeat(50_000) }).catch(() => failures++);
+          console.log((await store.read(id)).id === id);
+          await store.close().catch(() => undefined);
+        `,
+        { fileBlocks: 1000 },
+      ),
+    );
+    expect(output.trim()).toBe('true');
   },
 );
 

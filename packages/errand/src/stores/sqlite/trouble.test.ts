@@ -158,6 +158,38 @@ describe('a locked file', () => {
     expect(stall()).toBeLessThan(400);
   });
 
+  test('slows no reader down, however long it holds commands up', async () => {
+    const file = newFile();
+    const store = await opened(file);
+    const { id } = await create(store, newTask(store));
+    const release = locked(file);
+    const change = store.change(id, (task) => ({ task: { ...task, statusMessage: 'at last' } }));
+    const waits: number[] = [];
+    for (const end = performance.now() + 1500; performance.now() < end;) {
+      const before = performance.now();
+      await store.read(id);
+      waits.push(performance.now() - before);
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+    release();
+    await change;
+    expect(waits.sort((a, b) => a - b)[Math.floor(waits.length * 0.9)]).toBeLessThan(40);
+  });
+
+  test('is read from also by who starts meanwhile, who writes once it is free', { timeout: 20_000 }, async () => {
+    const file = newFile();
+    const store = await opened(file);
+    const { id } = await create(store, newTask(store));
+    const release = locked(file);
+    const late = await opened(file);
+    late.own(() => undefined);
+    expect(await late.read(id)).toBeDefined();
+    expect(await late.due(-Infinity, late.now())).toHaveLength(1);
+    release();
+    const task = newTask(late);
+    expect(await create(late, task)).toEqual(task);
+  });
+
   test(
     'for too long fails what waits, also what came later, with a remedy; and then serves again',
     { timeout: 20_000 },
