@@ -28,9 +28,8 @@ const COLUMNS: readonly [title: string, below: string, width: number][] = [
 
 /** The report as text of about 120 columns. */
 export function textOf({ machine, cores, connections, options, measured, targets }: Report): string {
-  const { cpu, cores: count, memoryGiB, system, node, loadAverage, date } = machine;
   const lines = [
-    `${date}Z, ${cpu}, ${count} cores, ${memoryGiB} GiB, ${system}, Node ${node}, load average ${loadAverage.toFixed(1)}`,
+    machineText(machine),
     `${connections} connections, ${options.rounds} rounds of ${options.seconds} s in turn; ${pinning(cores)}`,
     '',
     row(COLUMNS.map(([title]) => title)),
@@ -44,11 +43,19 @@ export function textOf({ machine, cores, connections, options, measured, targets
       ),
     ),
     '',
-    ...targets.map(
-      ({ what, figure, reached }) => `${what.padEnd(42)}${figure.padStart(10)}  ${reached ? 'reached' : 'NOT REACHED'}`,
-    ),
+    ...targets.map(targetText),
   ];
   return lines.join('\n');
+}
+
+/** On which machine something was measured, in a line. */
+export function machineText({ cpu, cores, memoryGiB, system, node, loadAverage, date }: Machine): string {
+  return `${date}Z, ${cpu}, ${cores} cores, ${memoryGiB} GiB, ${system}, Node ${node}, load average ${loadAverage.toFixed(1)}`;
+}
+
+/** What came of a target, in a line. */
+export function targetText({ what, figure, reached }: Target): string {
+  return `${what.padEnd(58)}${figure.padStart(12)}  ${reached ? 'reached' : 'NOT REACHED'}`;
 }
 
 function pinning(cores: Cores | undefined): string {

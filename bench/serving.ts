@@ -6,14 +6,21 @@ import type { AddressInfo } from 'node:net';
 import { fileURLToPath } from 'node:url';
 
 /** What a measured server tells the process that measures it. */
-type Told = { readonly url: string } | { readonly cpuMicros: number };
+type Told = { readonly url: string } | { readonly answer: unknown };
+
+/** What a server can be asked beside its protocol, by the name of the question. */
+export type Answers = Readonly<Record<string, () => unknown>>;
 
 /** A server in a process of its own, so that its work is not ours. */
 export interface Serving {
   readonly url: URL;
   /** CPU time that the process has used so far, all its threads together, in µs. */
   cpuMicros(): Promise<number>;
+  /** Asks one of the questions that the server takes; one at a time. Rejects where the server ends meanwhile. */
+  ask(question: string): Promise<unknown>;
   stop(): void;
+  /** Ends it in the middle of whatever it does (SIGKILL). Resolves when it is gone. */
+  kill(): Promise<void>;
 }
 
 export interface StartOptions {
@@ -29,22 +36,37 @@ export async function start(server: string, { core, args = [] }: StartOptions): 
   // `taskset` becomes the server, so that the channel to it is the server's.
   const [program, ...rest] = core === undefined ? command : ['taskset', '-c', String(core), ...command];
   const child = spawn(program!, rest, { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] });
-  const told = await Promise.race([hear(child), once(child, 'exit')]);
-  if (!('url' in told)) throw new Error(`${file} ended before it listened`);
+  const told = await hear(child, server);
+  if (!('url' in told)) throw new Error(`${file} answered before it listened`);
+  const ask = async (question: string): Promise<unknown> => {
+    child.send(question);
+    const answer = await hear(child, server);
+    return 'answer' in answer ? answer.answer : undefined;
+  };
   return {
     url: new URL(told.url),
-    cpuMicros: async () => {
-      child.send('cpu');
-      const answer = await hear(child);
-      return 'cpuMicros' in answer ? answer.cpuMicros : Number.NaN;
-    },
+    cpuMicros: async () => (await ask('cpu')) as number,
+    ask,
     stop: () => child.disconnect(),
+    async kill() {
+      child.kill('SIGKILL');
+      await once(child, 'exit');
+    },
   };
 }
 
-async function hear(child: ChildProcess): Promise<Told> {
-  const [told] = (await once(child, 'message')) as [Told];
-  return told;
+async function hear(child: ChildProcess, server: string): Promise<Told> {
+  const heard = new AbortController();
+  const { signal } = heard;
+  const message = once(child, 'message', { signal }).then(([told]) => told as Told);
+  const end = once(child, 'exit', { signal }).then(() => {
+    throw new Error(`the server "${server}" ended before it answered`);
+  });
+  try {
+    return await Promise.race([message, end]);
+  } finally {
+    heard.abort();
+  }
 }
 
 /** In the server: listens on a free port of this machine, and tells. */
@@ -52,12 +74,17 @@ export function listen(server: Server): void {
   server.listen(0, '127.0.0.1', () => tell(`http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp`));
 }
 
-/** In the server: tells its URL, and from then on what CPU it used when asked. Ends it with the measuring process. */
-export function tell(url: string): void {
-  process.on('message', () => {
-    const { user, system } = process.cpuUsage();
-    process.send?.({ cpuMicros: user + system });
+/** In the server: tells its URL, and from then on what it is asked. Ends it with the measuring process. */
+export function tell(url: string, answers: Answers = {}): void {
+  const all: Answers = { ...answers, cpu };
+  process.on('message', (question: string) => {
+    void (async () => process.send?.({ answer: await all[question]?.() }))();
   });
   process.on('disconnect', () => process.exit());
   process.send?.({ url });
+}
+
+function cpu(): number {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }

@@ -1,0 +1,153 @@
+// What requests cost a server whose file holds very many tasks, beside one whose file holds few.
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { runBenchmark } from './benchmark.ts';
+import type { Outcome } from './benchmark.ts';
+import { Connection } from './connection.ts';
+import { createTasks, until } from './creation.ts';
+import { fill } from './filling.ts';
+import type { Kept } from './filling.ts';
+import { load } from './load.ts';
+import type { Round } from './load.ts';
+import { pinLoad } from './machine.ts';
+import { modernRequest, resultOf } from './protocol.ts';
+import type { Result } from './protocol.ts';
+import { start } from './serving.ts';
+import type { Serving } from './serving.ts';
+import type { Subject } from './subject.ts';
+import { atMost } from './targets.ts';
+import { timed } from './timed.ts';
+
+/** What a file holds that is compared with a big one. */
+const FEW = 1000;
+/** Of so many tasks the ids are known to the load. */
+const KNOWN = 50_000;
+const CONNECTIONS = 32;
+const ROUNDS = 7;
+/** How long a round of reads and a round of creations take, in s; creations make the small file grow. */
+const SECONDS = { read: 1, create: 0.4 };
+/** How long it is loaded when the delays of the loop are measured, and how long it is left alone, in s. */
+const DELAYS = { loaded: 10, idle: 3 };
+
+/** One of the two servers, and the tasks in its file. */
+interface Store {
+  readonly serving: Serving;
+  readonly ids: readonly string[];
+}
+
+interface Delays {
+  readonly loop: number;
+  readonly commit: number;
+  readonly commits: number;
+}
+
+async function measure({ tasks, folder }: { readonly tasks: number; readonly folder: string }): Promise<Outcome> {
+  const core = pinLoad()?.servers;
+  const sample = await sampleIn(path.join(folder, 'sample.db'));
+  const open = async (name: string, count: number): Promise<Store> => {
+    const file = path.join(folder, name);
+    const ids = await fill(file, count, sample, KNOWN);
+    return { serving: await start('growth', { core, args: [file] }), ids };
+  };
+  const few = await open('few.db', FEW);
+  const filling = await timed(() => open('many.db', tasks));
+  const many = filling.value;
+
+  const reads = await compare(few, many, SECONDS.read, reading);
+  const creations = await compare(few, many, SECONDS.create, () => creating);
+  const idle = await delaysOf(many.serving, () => pause(DELAYS.idle * 1000));
+  const loaded = await delaysOf(many.serving, () =>
+    load(creating, many.serving, { connections: CONNECTIONS, seconds: DELAYS.loaded }),
+  );
+  for (const { serving } of [few, many]) serving.stop();
+
+  return {
+    figures: [
+      { what: 'tasks that the store takes, without a server', value: tasks / (filling.ms / 1000), unit: '/s' },
+      { what: `CPU of tasks/get among ${FEW}, at random`, value: reads.few, unit: 'µs' },
+      { what: 'CPU of tasks/get among all, at random', value: reads.many, unit: 'µs' },
+      { what: `CPU of a creation beside ${FEW}`, value: creations.few, unit: 'µs' },
+      { what: 'CPU of a creation beside all', value: creations.many, unit: 'µs' },
+      { what: 'event loop, p99.9 of an idle server', value: idle.loop, unit: 'ms' },
+      { what: 'event loop, p99.9 while tasks are made', value: loaded.loop, unit: 'ms' },
+      { what: 'commit, p99.9 while tasks are made', value: loaded.commit, unit: 'ms' },
+      { what: 'commits meanwhile', value: loaded.commits, unit: '' },
+    ],
+    targets: [
+      atMost('tasks/get among all, of that among few', reads.many / reads.few, 1.25, '×'),
+      atMost('creation beside all, of that beside few', creations.many / creations.few, 1.25, '×'),
+      atMost('commit, p99.9', loaded.commit, 20, 'ms'),
+      atMost('event loop, p99.9 over an idle one', loaded.loop - idle.loop, 20, 'ms'),
+    ],
+  };
+}
+
+/** A task that has ended, as a server leaves it. */
+async function sampleIn(file: string): Promise<Kept> {
+  const serving = await start('growth', { core: undefined, args: [file] });
+  const { url } = serving;
+  await createTasks({
+    url,
+    tool: 'job',
+    tasks: 1,
+    argumentsOf: () => ({}),
+    onTask: async (taskId, _index, connection) => void (await until('completed', taskId, url, connection)),
+  });
+  const kept = (await serving.ask('latest')) as Kept;
+  serving.stop();
+  return kept;
+}
+
+/** The least CPU of an operation on each side, in µs, of rounds in turn; others use the machine too. */
+async function compare(few: Store, many: Store, seconds: number, subjectOf: (store: Store) => Subject) {
+  const sides = [few, many].map((store) => ({ store, subject: subjectOf(store), rounds: [] as Round[] }));
+  // The first one of each is for code to be compiled.
+  for (let round = 0; round <= ROUNDS; round++) {
+    for (const { store, subject, rounds } of sides) {
+      rounds.push(await load(subject, store.serving, { connections: CONNECTIONS, seconds }));
+    }
+  }
+  const [least, most] = sides.map(({ rounds }) => Math.min(...rounds.slice(1).map(({ cpuMicros }) => cpuMicros)));
+  return { few: least!, many: most! };
+}
+
+function reading({ ids }: Store): Subject {
+  return operating('tasks/get', ({ url }) => {
+    const taskId = ids[Math.floor(Math.random() * ids.length)]!;
+    return modernRequest(url, 'tasks/get', { taskId });
+  });
+}
+
+const creating = operating('tools/call', ({ url }) => modernRequest(url, 'tools/call', { name: 'job', arguments: {} }));
+
+/** A subject that makes each request anew. */
+function operating(method: string, request: (serving: Serving) => string): Subject {
+  return {
+    key: method,
+    name: method,
+    server: 'growth',
+    async connect(serving) {
+      const connection = new Connection(serving.url);
+      return {
+        async operate() {
+          const { taskId } = resultOf(await connection.exchange(request(serving))) satisfies Result;
+          if (typeof taskId !== 'string') throw new Error(`${method} gave no task`);
+        },
+        close: () => connection.close(),
+      };
+    },
+  };
+}
+
+async function delaysOf(serving: Serving, work: () => Promise<unknown>): Promise<Delays> {
+  await serving.ask('watch');
+  await work();
+  return (await serving.ask('delays')) as Delays;
+}
+
+await runBenchmark({
+  name: 'growth',
+  about: `Fills a file with tasks, and compares what requests cost with what they cost where there are ${FEW}.`,
+  tasks: 1_000_000,
+  measure,
+});
