@@ -11,7 +11,7 @@ import { createHandoff } from './engine/handoff.ts';
 import { DEFAULT_HOLD, holdOf, type WithoutTasks } from './engine/hold.ts';
 import { createHolding } from './engine/holding.ts';
 import { createPollPacer } from './engine/polls.ts';
-import { addTool, registered, type Registry } from './engine/registry.ts';
+import { addTool, registered, taskUseOf, type Registry } from './engine/registry.ts';
 import { createRequestStates } from './engine/request-state.ts';
 import { createSight } from './engine/sight.ts';
 import type { Handler, ToolOptions } from './engine/tool.ts';
@@ -163,6 +163,10 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
         ? [...tools.values()].map(({ listed }) => listed)
         : [...[...tools.values()].map(({ listedWithoutTasks }) => listedWithoutTasks), ...handoff.listed()],
     hasTool: (tool) => tools.has(tool) || handoff.has(tool),
+    taskUse: (tool) => {
+      const found = tools.get(tool);
+      return found ? taskUseOf(found) : handoff.has(tool) ? 'forbidden' : undefined;
+    },
     watch: commands.watch,
     call: (request, caller, onTask) => onceStarted(() => call(request, caller, onTask)),
     read: (principal, taskId, knowsSubtasks) =>
@@ -174,6 +178,8 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
           : turn.then(() => commands.read(principal, taskId, knowsSubtasks));
       }),
     answer: (principal, taskId, responses) => onceStarted(() => commands.answer(principal, taskId, responses)),
+    decline: (principal, taskId, key) => onceStarted(() => commands.decline(principal, taskId, key)),
+    bornIn: (principal, session) => onceStarted(() => commands.bornIn(principal, session)),
     cancel: (principal, taskId) => onceStarted(() => commands.cancel(principal, taskId)),
     control: createControl(store, operator, (...asked) => engine.read(...asked)),
   };

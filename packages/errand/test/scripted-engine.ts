@@ -89,6 +89,7 @@ export function scriptedEngine(
     watching: () => [...watchers.values()].reduce((sum, { size }) => sum + size, 0),
     tools: () => tools,
     hasTool: (name) => tools.some((tool) => tool.name === name),
+    taskUse: (name) => (tools.some((tool) => tool.name === name) ? 'optional' : undefined),
     async call(call, { principal, scopes, signal }) {
       const made = { ...call, principal, ...(scopes && { scopes }), signal };
       calls.push(made);
@@ -99,6 +100,10 @@ export function scriptedEngine(
       answers.push({ taskId, responses });
       return task;
     },
+    async decline(principal, taskId) {
+      await read(principal, taskId);
+    },
+    bornIn: async () => [],
     async cancel(principal, taskId) {
       const task = await read(principal, taskId);
       return isTerminal(task) ? task : commit(taskId, { status: 'cancelled' });

@@ -166,7 +166,7 @@ export function createCalling({
   ): Promise<CallAnswer> {
     if (call.idempotencyKey !== undefined) return callOnce(once, tool, call, caller, task, onTask);
     if (!call.takesTasks) return holding.begin(tool, call, caller, task, onTask);
-    return tool.task === 'always' ? createTask(tool, task) : attempt(tool, caller, task);
+    return tool.task === 'always' || call.wantsTask ? createTask(tool, task) : attempt(tool, caller, task);
   }
 
   /**

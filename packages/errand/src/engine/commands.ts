@@ -3,17 +3,20 @@ import type { Limits } from '../limits.ts';
 import type { Change, Store } from '../store.ts';
 import type { InputResponse } from '../task/input.ts';
 import { principalKey, type Principal } from '../task/principal.ts';
-import { isTerminal, type Task } from '../task/task.ts';
+import { isTerminal, type Task, type TaskStatus } from '../task/task.ts';
 import { isOpen } from '../task/transitions.ts';
 import { checkAnswer } from './answers.ts';
 import { answersBelow, isAsking } from './below.ts';
-import { answering } from './control.ts';
+import { answering, declining } from './control.ts';
 import { cancelling } from './ending.ts';
 import type { Engine, SeenTask } from './engine.ts';
 import type { Sight } from './sight.ts';
 
+/** So many live tasks of a principal are looked at for those of one session. */
+const LOOKED_AT = 1000;
+
 /** The commands on tasks that are there. */
-export interface TaskCommands extends Pick<Engine, 'read' | 'answer' | 'cancel' | 'watch'> {
+export interface TaskCommands extends Pick<Engine, 'read' | 'answer' | 'decline' | 'bornIn' | 'cancel' | 'watch'> {
   /** Resolves once the task, or one below it, has a question open, or it has ended; rejects when `signal` aborts. */
   untilItAsksOrEnds(principal: Principal, taskId: string, signal: AbortSignal): Promise<SeenTask>;
 }
@@ -55,6 +58,20 @@ export function createTaskCommands(store: Store, sight: Sight, limits: Limits): 
         ...[...theirs].map(([id, answers]) => store.change(id, (task) => answering(task, answers, store.now()))),
       ]);
       return task;
+    },
+
+    async decline(principal, taskId, key) {
+      const seen = await read(principal, taskId);
+      const [below] = answersBelow(seen, { [key]: undefined });
+      await (below === undefined
+        ? change(taskId, (task) => declining(task, key, store.now()))
+        : store.change(below.task.id, (task) => declining(task, below.key, store.now())));
+    },
+
+    async bornIn(principal, session) {
+      const statuses: TaskStatus[] = ['working', 'input_required'];
+      const live = await store.list(principalKey(principal), { limit: LOOKED_AT, statuses });
+      return live.filter(({ birth }) => birth?.session === session);
     },
 
     async cancel(principal, taskId) {

@@ -4,7 +4,7 @@ import type { Change } from '../store.ts';
 import type { LoggedEvent } from '../task/event.ts';
 import type { InputResponse } from '../task/input.ts';
 import { isTerminal, type Task } from '../task/task.ts';
-import { answer, isOpen, pause, release, resume, steer } from '../task/transitions.ts';
+import { answer, decline, isOpen, pause, release, resume, steer } from '../task/transitions.ts';
 
 /*
  * What is done to a task from outside, each with the line of the log that says so, in one change;
@@ -22,6 +22,11 @@ export function answering(
 ): Change | undefined {
   const keys = Object.keys(answers).filter((key) => isOpen(task, key));
   return logged(task, answer(task, answers, now), { kind: 'answered', keys });
+}
+
+/** Takes back a question that its client cannot answer. */
+export function declining(task: Task, key: string, now: number): Change | undefined {
+  return logged(task, decline(task, key, now), { kind: 'withdrawn', key });
 }
 
 export function pausing(task: Task, reason: string | undefined, now: number): Change | undefined {

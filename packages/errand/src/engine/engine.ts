@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '../json.ts';
 import type { InputCapabilities, InputRequest, InputResponse } from '../task/input.ts';
 import type { Principal } from '../task/principal.ts';
-import type { Task, ToolResult } from '../task/task.ts';
+import type { Birth, Task, ToolResult } from '../task/task.ts';
 import type { ListOptions } from '../store.ts';
 import type { TraceContext } from '../traceparent.ts';
 import type { TaskPage } from './commands/operator.ts';
@@ -36,7 +36,16 @@ export interface ToolCall {
   readonly idempotencyKey?: string;
   /** The trace that the call is part of, where its sender says so. */
   readonly trace?: TraceContext;
+  /** Set where the client asked for a task and can take nothing else. */
+  readonly wantsTask?: true;
+  /** For how long the client wants a task to be kept, in ms from its creation; the tool's own times are the most. */
+  readonly ttlMs?: number;
+  /** What a task keeps of the session that the call came in. */
+  readonly birth?: Birth;
 }
+
+/** Whether the call of a tool may make a task: it cannot, it may, or it is refused without. */
+export type TaskUse = 'forbidden' | 'optional' | 'required';
 
 /** How a call is answered. */
 export type CallAnswer =
@@ -48,6 +57,8 @@ export type CallAnswer =
       readonly kind: 'input';
       readonly requests: Readonly<Record<string, InputRequest>>;
       readonly requestState: string;
+      /** The task that asks, where it is one: then an answer to that will do, too. */
+      readonly task?: SeenTask;
     };
 
 /** A tool as clients list it. */
@@ -97,6 +108,8 @@ export interface Engine {
   /** The tools as a client lists them that takes tasks, or does not, in the order in which they were registered. */
   tools(takesTasks: boolean): readonly ListedTool[];
   hasTool(name: string): boolean;
+  /** `undefined` where there is no such tool of ours. */
+  taskUse(name: string): TaskUse | undefined;
   /** `onTask` hears how the work of a call goes on that is held; it must not throw. */
   call(call: ToolCall, caller: Caller, onTask?: OnTask): Promise<CallAnswer>;
   /**
@@ -109,6 +122,13 @@ export interface Engine {
    * keys are ignored, and one answer that does not fit refuses all. On disk when it resolves.
    */
   answer(principal: Principal, taskId: string, responses: Readonly<Record<string, unknown>>): Promise<Task>;
+  /**
+   * Takes back an open question of a task, or of one below it under its path, because its client cannot answer it.
+   * The handler hears of it as `InputWithdrawn`. On disk when it resolves.
+   */
+  decline(principal: Principal, taskId: string, key: string): Promise<void>;
+  /** The live tasks of a principal that were born in a session, latest first: of the first 1,000 that it has. */
+  bornIn(principal: Principal, session: string): Promise<readonly Task[]>;
   /** Ends a task and all below it as cancelled, but for what has ended. On disk when it resolves. */
   cancel(principal: Principal, taskId: string): Promise<Task>;
   /**

@@ -57,7 +57,7 @@ export async function callOnce(
     const { inputResponses: _, ...bare } = call;
     return holding.goOn(tool, bare, caller, kept.id, onTask);
   }
-  if (tool.task === 'always') return { kind: 'task', task: kept };
+  if (tool.task === 'always' || call.wantsTask) return { kind: 'task', task: kept };
   const patient = kept.createdAt + tool.patienceMs;
   const seen = await stateAfter(waits.begin(patient - store.now()), commands, kept.id, caller);
   // By its own times, so that whoever asks again is answered as before.

@@ -32,11 +32,21 @@ export function newTask(
       capabilities: call.takesTasks || !handsOff(tool.hold) ? call.capabilities : askedInWords(call.capabilities),
       ...(caller.scopes && { scopes: caller.scopes }),
       ...(call.trace && { traceparent: call.trace.traceparent }),
+      ...(call.birth && { birth: call.birth }),
       ...(tool.onEnd && { cleanUp: store.newId() }),
-      deadlineMs: tool.deadlineMs,
-      retentionMs: tool.retentionMs,
+      ...lifeOf(tool, call),
       pollIntervalMs: tool.pollIntervalMs,
     },
     store.now(),
   );
+}
+
+/** What is asked for in vain would leave no time to look at the task. */
+const SHORTEST_LIFE = 1000;
+
+/** How long the work may take, and its record be kept: as the tool says, or shorter where the client wants that (L-33). */
+function lifeOf({ deadlineMs, retentionMs }: RegisteredTool, { ttlMs = Infinity }: ToolCall) {
+  const life = Math.min(deadlineMs + retentionMs, Math.max(SHORTEST_LIFE, ttlMs));
+  const work = Math.min(deadlineMs, life);
+  return { deadlineMs: work, retentionMs: life - work };
 }

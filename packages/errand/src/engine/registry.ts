@@ -3,7 +3,7 @@ import { toMs } from '../duration.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
 import { describeSchema } from '../schema.ts';
 import type { Questions } from './context.ts';
-import type { ListedTool } from './engine.ts';
+import type { ListedTool, TaskUse } from './engine.ts';
 import { HANDOFF_TOOLS } from './handoff/names.ts';
 import { orHandle } from './handoff/listing.ts';
 import { DEFAULT_HOLD, handsOff, holdOf, NOT_HELD, type Hold } from './hold.ts';
@@ -32,6 +32,12 @@ export interface RegisteredTool {
   readonly prepare: ((args: unknown, ask: Questions) => JsonValue | Promise<JsonValue>) | undefined;
   /** The present version of the tool and the earlier ones, by name. */
   readonly versions: ReadonlyMap<string, ToolVersion>;
+}
+
+/** Whether a call of a tool may make a task. */
+export function taskUseOf({ task, hold }: RegisteredTool): TaskUse {
+  if (task === 'never') return 'forbidden';
+  return hold.withoutTasks === 'refuse' ? 'required' : 'optional';
 }
 
 /** What runs a task, by the version that the task began with. */

@@ -20,6 +20,7 @@ const FIXED = [
   'scopes',
   'idempotency',
   'traceparent',
+  'birth',
   'cleanUp',
   'cleansUp',
   'createdAt',

@@ -61,6 +61,14 @@ export interface Idempotency {
   readonly digest: string;
 }
 
+/** What is known of the request that made a task only where it came in a session, and is wanted again later. */
+export interface Birth {
+  /** The session that it came in. */
+  readonly session?: string;
+  /** By what its client knows what progress belongs to it, as long as the task lives (L-39). */
+  readonly progressToken?: string | number;
+}
+
 /**
  * A durable record of one request being served. Plain data; every change makes a new one.
  * All times are in ms since the epoch, all durations in ms.
@@ -91,6 +99,7 @@ export interface Task {
   readonly cleansUp?: { readonly id: string; readonly principal: string };
   /** The trace (W3C `traceparent`) of the request that made it. */
   readonly traceparent?: string;
+  readonly birth?: Birth;
 
   readonly status: TaskStatus;
   readonly statusMessage?: string;

@@ -22,7 +22,9 @@ type More = Partial<Pick<Task, 'progress' | 'runs' | 'steering' | 'retries' | 's
 };
 
 /** What is fixed at creation and seldom set, and shares a column. */
-type Origin = Partial<Pick<Task, 'parent' | 'scopes' | 'idempotency' | 'traceparent' | 'cleanUp' | 'cleansUp'>>;
+type Origin = Partial<
+  Pick<Task, 'parent' | 'scopes' | 'idempotency' | 'traceparent' | 'birth' | 'cleanUp' | 'cleansUp'>
+>;
 
 /** What a change may write that no index is about. */
 export const STATE = [
@@ -183,12 +185,13 @@ function moreOf(task: Task, thinned: Thinned | undefined): string | null {
   return JSON.stringify(more);
 }
 
-function originOf({ parent, scopes, idempotency, traceparent, cleanUp, cleansUp }: Task): string | null {
+function originOf({ parent, scopes, idempotency, traceparent, birth, cleanUp, cleansUp }: Task): string | null {
   if (
     parent === undefined &&
     scopes === undefined &&
     idempotency === undefined &&
     traceparent === undefined &&
+    birth === undefined &&
     cleanUp === undefined &&
     cleansUp === undefined
   )
@@ -198,6 +201,7 @@ function originOf({ parent, scopes, idempotency, traceparent, cleanUp, cleansUp 
     scopes,
     idempotency,
     traceparent,
+    birth,
     cleanUp,
     cleansUp,
   };

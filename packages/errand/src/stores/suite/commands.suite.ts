@@ -118,6 +118,7 @@ export function commands(subject: Subject): void {
       ['scopes', []],
       ['idempotency', { key: 'a', digest: 'b' }],
       ['traceparent', 'other'],
+      ['birth', { session: 'other' }],
     ])('a change of what is fixed at creation is refused: %s', async (field, value) => {
       const task = await create(store, newTask(store));
       await expect(store.change(task.id, (now) => ({ task: { ...now, [field]: value } }))).rejects.toThrow(field);

@@ -88,6 +88,7 @@ export function richTask(store: Store): Required<Task> & { readonly parent: Requ
     cleanUp: store.newId(),
     cleansUp: { id: store.newId(), principal: 'local' },
     traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    birth: { session: 'one', progressToken: 7 },
   };
 }
 
