@@ -9,6 +9,7 @@ import { graphSuite } from './suite/graphs.suite.ts';
 import { inputSuite } from './suite/inputs.suite.ts';
 import { limitSuite } from './suite/limits.suite.ts';
 import { parkingSuite } from './suite/parking.suite.ts';
+import { pauseSuite } from './suite/pauses.suite.ts';
 import { progressSuite } from './suite/progress.suite.ts';
 import { questionSuite } from './suite/questions.suite.ts';
 import { recoverySuite } from './suite/recovery.suite.ts';
@@ -27,6 +28,7 @@ export function executorSuite(name: string, openDisk: () => Disk): void {
     progressSuite(openDisk);
     questionSuite(openDisk);
     parkingSuite(openDisk);
+    pauseSuite(openDisk);
     recoverySuite(openDisk);
     endingSuite(openDisk);
     callSuite(openDisk);

@@ -7,6 +7,7 @@ import { StaleJournal, type Change, type Creation, type Store } from '../../stor
 import type { LoggedEvent } from '../../task/event.ts';
 import type { JournalEntry } from '../../task/journal.ts';
 import { isTerminal, type Task } from '../../task/task.ts';
+import { pausedWith } from '../../task/transitions.ts';
 import { logBindings } from '../../telemetry.ts';
 
 /** How soon a write is tried again, in ms. */
@@ -214,7 +215,10 @@ export class TaskRecord {
       lost = current.epoch !== this.#epoch || isTerminal(current);
       if (lost) return undefined;
       const next = transition(current, this.now());
-      return isTerminal(next) ? ending(current, next, gains) : { task: next, ...gains };
+      if (isTerminal(next)) return ending(current, next, gains);
+      // What this run made before it heard of a pause may not run either.
+      const subtasks = next.paused ? gains.subtasks.map((made) => pausedWith(next, made)) : gains.subtasks;
+      return { ...gains, task: next, subtasks };
     };
     const task = await commit(decide).catch((error: unknown) => {
       // Another process has taken the task over, and is further.
