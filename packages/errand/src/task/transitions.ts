@@ -22,6 +22,7 @@ export interface NewTask extends Pick<
   | 'scopes'
   | 'idempotency'
   | 'traceparent'
+  | 'birth'
   | 'cleanUp'
 > {
   readonly deadlineMs: number;
@@ -30,7 +31,7 @@ export interface NewTask extends Pick<
 
 /** A task as it is at its creation: working, and due for a run. */
 export function created(task: NewTask, now: number): Task {
-  const { deadlineMs, retentionMs, prepared, scopes, idempotency, traceparent, cleanUp } = task;
+  const { deadlineMs, retentionMs, prepared, scopes, idempotency, traceparent, birth, cleanUp } = task;
   // Written out: V8 takes several times as long for a copy of "all the rest".
   return {
     id: task.id,
@@ -45,6 +46,7 @@ export function created(task: NewTask, now: number): Task {
     ...(scopes && { scopes }),
     ...(idempotency && { idempotency }),
     ...(traceparent !== undefined && { traceparent }),
+    ...(birth && { birth }),
     ...(cleanUp !== undefined && { cleanUp }),
     status: 'working',
     inputs: {},
@@ -134,6 +136,12 @@ export function answer(task: Task, responses: Readonly<Record<string, InputRespo
 export function withdraw(task: Task, key: string, now: number): Task {
   if (isTerminal(task) || !isOpen(task, key)) return task;
   return withInputs(task, { ...task.inputs, [key]: { request: task.inputs[key]!.request, state: 'withdrawn' } }, now);
+}
+
+/** Takes a question back because its client cannot answer it. The task is due at once, so that a run hears of it. */
+export function decline(task: Task, key: string, now: number): Task {
+  const next = withdraw(task, key, now);
+  return next === task ? task : due(next, now);
 }
 
 /** Shows a text to whoever looks at the task. That it is paused outweighs it; the run that comes then says it again. */
