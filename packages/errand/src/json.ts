@@ -22,6 +22,9 @@ export type Jsonified<T> = unknown extends T
 /** A member that is `undefined` is left out. */
 type JsonifiedMember<T> = T extends undefined ? undefined : Jsonified<T>;
 
+/** Deeper values are refused: whoever walks them recursively would run out of stack. */
+export const MAX_DEPTH = 200;
+
 /** Whether a value is a plain object, as opposed to an array, `null` or a primitive. */
 export function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -30,7 +33,7 @@ export function isObject(value: unknown): value is Record<string, unknown> {
 /**
  * The JSON copy of a value: what comes back after it was written down and read again.
  * `undefined` becomes `null`, and is left out of objects. Throws a `TypeError` that names `what`
- * and the place in it where something is no JSON, instead of losing it without a word.
+ * and the place in it where something is no JSON, instead of losing it without a word, or nests too deeply.
  */
 export function jsonCopy(value: unknown, what: string): JsonValue {
   return copy(value, what, '', new Set());
@@ -52,6 +55,7 @@ function copy(value: unknown, what: string, path: string, above: Set<object>, is
   if (typeof value === 'string' || typeof value === 'boolean') return value;
   if (typeof value === 'number' && Number.isFinite(value)) return Object.is(value, -0) ? 0 : value;
   if (typeof value !== 'object') throw notJson(value, what, path);
+  if (above.size === MAX_DEPTH) throw new TypeError(`${what} nests more than ${MAX_DEPTH} deep`);
   if (above.has(value)) throw new TypeError(`${what}: ${path || 'the value'} contains itself, so it is no JSON`);
   above.add(value);
   try {

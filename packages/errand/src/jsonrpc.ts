@@ -1,6 +1,6 @@
 import { ErrandError } from './errors.ts';
 import type { RpcError } from './errors.ts';
-import { isObject } from './json.ts';
+import { isObject, MAX_DEPTH } from './json.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 
 export type RequestId = string | number;
@@ -29,9 +29,6 @@ export type JsonRpcResponse =
   | { readonly jsonrpc: '2.0'; readonly id?: RequestId | null; readonly error: JsonRpcError };
 
 export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResponse;
-
-/** Deeper values are refused: whoever walks them recursively would run out of stack. */
-const MAX_DEPTH = 200;
 
 /** A message that is refused as a whole, though the id to answer it under can be read. */
 class RefusedMessage extends ErrandError {

@@ -6,6 +6,9 @@ import { pino } from 'pino';
 import { afterEach, describe, expect, it } from 'vitest';
 import * as z from 'zod';
 import { createErrand, type Errand, type ErrandOptions } from './errand.ts';
+import { RpcError } from './errors.ts';
+import type { Handler } from './engine/tool.ts';
+import type { JsonObject, JsonValue } from './json.ts';
 import { limitsOf, type Limits } from './limits.ts';
 import { sqlite } from './stores/sqlite.ts';
 import { testClient } from './testing.ts';
@@ -83,6 +86,74 @@ describe('a limit', () => {
     await expect(client.read(taskId)).resolves.toMatchObject({ status: 'input_required' });
     await client.answer(taskId, { name: { action: 'accept', content: { name: 'Ann' } } });
     await client.until(taskId, 'completed');
+  });
+});
+
+describe('what a handler says', () => {
+  /** How a call of a tool ends that does `work`. */
+  async function endOf(work: Handler<JsonObject>, limits: Partial<Limits> = {}) {
+    const { errand, client } = serverWith({ stepBytes: 1000, ...limits });
+    errand.tool('work', { task: 'always' }, work);
+    const taskId = await client.begin('work');
+    return client.until(taskId, ['completed', 'failed']);
+  }
+
+  it('in a text of its status is cut where it is too long for people', async () => {
+    const task = await endOf((_, task) => {
+      task.status('x'.repeat(1_000_000));
+      return 'done';
+    });
+    expect(task['statusMessage']).toBe(`${'x'.repeat(10_000)}…`);
+  });
+
+  it('in an error is cut, and large data is left out, with how large it was', async () => {
+    const data = { text: 'x'.repeat(100_000) };
+    const failed = await endOf(() => {
+      throw new RpcError(4242, 'x'.repeat(1_000_000), data);
+    });
+    const why = 'the data of an error takes 100011 bytes; at most 65536 are kept';
+    expect(failed['error']).toEqual({ code: 4242, message: `${'x'.repeat(10_000)}…`, data: why });
+    const seen: unknown[] = [];
+    await endOf(async (_, task) => {
+      const large = Object.assign(new Error('x'), { data, code: 'c'.repeat(1_000_000), name: 'n'.repeat(1_000_000) });
+      await task.step('fail', () => Promise.reject(large)).catch((error: unknown) => seen.push(error));
+      return 'done';
+    });
+    expect(seen).toMatchObject([
+      {
+        data: 'the data of the error that step "fail" threw takes 100011 bytes; at most 65536 are kept',
+        code: `${'c'.repeat(200)}…`,
+        name: `${'n'.repeat(200)}…`,
+      },
+    ]);
+  });
+
+  it('in a question is refused where the journal would not keep as much of a step', async () => {
+    const task = await endOf(async (_, task) => {
+      const schema = z.object({ name: z.string() });
+      const failures = await Promise.all([
+        task.elicit('form', { message: 'x'.repeat(2000), schema }).catch(String),
+        task.sample('model', { messages: [], maxTokens: 1, systemPrompt: 'x'.repeat(2000) }).catch(String),
+      ]);
+      return failures.map(String).join('\n');
+    });
+    const texts = JSON.stringify(task['result']);
+    for (const key of ['form', 'model'])
+      expect(texts).toMatch(new RegExp(`question .{1,3}${key}.{1,3} takes 2\\d\\d\\d bytes; at most 1000 are kept`));
+  });
+
+  it('is refused where it nests too deeply, which names the limit', async () => {
+    let deep: JsonValue = 1;
+    for (let level = 0; level < 100_000; level++) deep = [deep];
+    const step = await endOf((_, task) => task.step('dig', () => deep).catch(String));
+    expect(JSON.stringify(step['result'])).toContain('step \\"dig\\" nests more than 200 deep');
+    const result = await endOf(() => ({ content: [], structuredContent: { deep } }));
+    expect(JSON.stringify(result)).toContain('the result of tool \\"work\\" nests more than 200 deep');
+    let fits: JsonValue = 1;
+    for (let level = 0; level < 200; level++) fits = [fits];
+    expect(await endOf((_, task) => task.step('dig', () => fits).then(() => 'done'))).toMatchObject({
+      result: { content: [{ text: 'done' }] },
+    });
   });
 });
 

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { ErrandError } from '../errors.ts';
 import { jsonCopy, type JsonValue } from '../json.ts';
+import { checkSize } from '../limits.ts';
 import { issuesText, type Issue } from '../schema.ts';
 import type { Failure } from '../task/journal.ts';
 
@@ -41,12 +42,20 @@ export function toError(failure: Failure): StepError {
 
 /** Longer messages are cut: they are for people, and data has a place of its own. */
 const LONGEST_MESSAGE = 10_000;
+/** Longer names and codes of errors are cut. */
+const LONGEST_NAME = 200;
+/** More bytes of data, as JSON, are not kept of an error. */
+const MOST_DATA = 64 * 1024;
+
+/** A text for people, cut where it is too long for them. */
+export function shortened(text: string, length = LONGEST_MESSAGE): string {
+  return text.length > length ? `${text.slice(0, length)}…` : text;
+}
 
 /** The message of whatever was thrown, as a text. */
 export function messageOf(thrown: unknown): string {
   const message: unknown = thrown instanceof Error ? thrown.message : thrown;
-  const text = typeof message === 'string' ? message : inspect(message);
-  return text.length > LONGEST_MESSAGE ? `${text.slice(0, LONGEST_MESSAGE)}…` : text;
+  return shortened(typeof message === 'string' ? message : inspect(message));
 }
 
 /** What the journal keeps of a thrown value. Names the step where its data is no JSON. */
@@ -54,17 +63,20 @@ export function toFailure(thrown: unknown, step: string): Failure {
   if (!(thrown instanceof Error)) return { name: 'Error', message: messageOf(thrown) };
   const { code, data } = thrown as { code?: unknown; data?: unknown };
   return {
-    name: thrown.name,
+    name: shortened(thrown.name, LONGEST_NAME),
     message: messageOf(thrown),
-    ...(typeof code === 'string' || typeof code === 'number' ? { code } : {}),
+    ...(typeof code === 'number' && { code }),
+    ...(typeof code === 'string' && { code: shortened(code, LONGEST_NAME) }),
     ...(data === undefined ? {} : { data: jsonOf(data, `the data of the error that step "${step}" threw`) }),
   };
 }
 
-/** The JSON copy of what came with an error; where it is none, what is wrong with it. */
+/** The JSON copy of what came with an error; where it is none, or too large, what is wrong with it. */
 export function jsonOf(data: unknown, what: string): JsonValue {
   try {
-    return jsonCopy(data, what);
+    const json = jsonCopy(data, what);
+    checkSize(json, MOST_DATA, what);
+    return json;
   } catch (error) {
     return messageOf(error);
   }

@@ -1,5 +1,6 @@
 import { toMs, type Duration } from '../duration.ts';
 import { isObject, jsonCopy, type JsonObject, type JsonValue } from '../json.ts';
+import { checkSize, type Limits } from '../limits.ts';
 import { check, describeSchema } from '../schema.ts';
 import type { InputCapabilities, InputRequest } from '../task/input.ts';
 import { requireCapability } from './capabilities.ts';
@@ -19,6 +20,7 @@ export interface Question {
 /** The questions of a handler, over `ask`, which puts one to the client and resolves with its answer. */
 export function createQuestions(
   capabilities: InputCapabilities,
+  limits: Limits,
   ask: (question: Question) => Promise<JsonValue>,
 ): Questions {
   const used = new Set<string>();
@@ -30,6 +32,7 @@ export function createQuestions(
     if (used.has(key)) {
       throw new TypeError(`the input key "${key}" was used before in this task; each question needs a key of its own`);
     }
+    checkSize(request as unknown as JsonObject, limits.stepBytes, `question "${key}"`);
     used.add(key);
     return ask({ key, request, timeout: timeoutOf(key, options.timeout), signal: options.signal });
   };

@@ -33,6 +33,9 @@ export async function playRound<T>(
     return new Promise<never>(() => undefined);
   };
 
-  const done = async (): Promise<Round<T>> => ({ kind: 'done', value: await work(createQuestions(capabilities, ask)) });
+  const done = async (): Promise<Round<T>> => ({
+    kind: 'done',
+    value: await work(createQuestions(capabilities, limits, ask)),
+  });
   return Promise.race([done(), asked]);
 }

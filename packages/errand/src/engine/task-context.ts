@@ -12,6 +12,7 @@ import { steering } from './calls/steering.ts';
 import type { Subtasks } from './calls/subtask.ts';
 import { track } from './calls/track.ts';
 import type { StepContext, StepOptions, TaskContext } from './context.ts';
+import { shortened } from './failures.ts';
 import { createQuestions } from './questions.ts';
 import type { Call } from './journal.ts';
 import type { Run } from './run.ts';
@@ -20,7 +21,7 @@ import type { Run } from './run.ts';
 export function createTaskContext(run: Run, subtasks: Subtasks): TaskContext {
   const { journal, task } = run;
   const mayBegin = (what: string): void => refuseWithinEffect(journal, what);
-  const { can, elicit, sample, roots } = createQuestions(task.capabilities, (question) => {
+  const { can, elicit, sample, roots } = createQuestions(task.capabilities, run.limits, (question) => {
     mayBegin(`the question "${question.key}"`);
     return askClient(run, question);
   });
@@ -86,5 +87,5 @@ function toProgress(done: number, total: number | undefined): Progress {
 
 function toText(message: string): string {
   if (typeof message !== 'string') throw new TypeError('status: the message is a text');
-  return message;
+  return shortened(message);
 }
