@@ -38,8 +38,8 @@ export const FAULTS: readonly Fault[] = [
     edits: [
       {
         file: 'engine/commands.ts',
-        find: 'const task = await store.change(taskId, (current) => {\n        const next = answer(',
-        put: 'const task = await store.read(taskId); void store.change(taskId, (current) => {\n        const next = answer(',
+        find: 'const task = await store.change(taskId, decide);',
+        put: 'const task = await store.read(taskId); void store.change(taskId, decide);',
       },
     ],
     cast: 'signature',
@@ -50,8 +50,8 @@ export const FAULTS: readonly Fault[] = [
     edits: [
       {
         file: 'engine/commands.ts',
-        find: 'const task = await store.change(taskId, (current) => {\n        const next = cancel(',
-        put: 'const task = await store.read(taskId); void store.change(taskId, (current) => {\n        const next = cancel(',
+        find: 'const task = await store.changeTree(taskId, (current) =>',
+        put: 'const task = await store.read(taskId); void store.changeTree(taskId, (current) =>',
       },
     ],
     cast: 'unwanted',
