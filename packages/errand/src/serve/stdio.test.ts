@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { PassThrough, Writable } from 'node:stream';
 import { setImmediate as turn, setTimeout as wait } from 'node:timers/promises';
 import { pino } from 'pino';
@@ -315,6 +316,33 @@ describe('a client that does not read', () => {
       await later();
     }
     expect(lines.map((line) => JSON.parse(line).params?.status)).toEqual([undefined, 'cancelled', undefined]);
+    await stdio.close();
+  });
+
+  it('is asked nothing more of than it left unread: its requests wait in its own pipe', async () => {
+    const engine = scriptedEngine([{ name: 'work', inputSchema: { type: 'object' } }], () => ({
+      kind: 'result',
+      result: { content: [{ type: 'text', text: 'x'.repeat(100_000) }] },
+    }));
+    const front = createFront({ engine, info: { name: 'ours', version: '1' }, log: pino({ level: 'silent' }) });
+    const input = new PassThrough({ highWaterMark: 1 });
+    const output = new PassThrough({ highWaterMark: 1 });
+    const stdio = await serveStdio(front, { input, output });
+    const asking = (async () => {
+      for (let id = 1; id <= 1000; id++) {
+        const line = `${JSON.stringify(frame(id, 'tools/call', { name: 'work' }, TASK_CLIENT))}\n`;
+        if (!input.write(line)) await once(input, 'drain');
+        await turn();
+      }
+    })();
+    await wait(500);
+    expect(engine.calls.length).toBeGreaterThan(50);
+    expect(output.writableLength).toBeLessThan(10 * 1024 ** 2);
+    expect(engine.calls.length).toBeLessThan(200);
+    let answers = 0;
+    output.on('data', (chunk: Buffer) => (answers += String(chunk).split('\n').length - 1));
+    await asking;
+    await vi.waitFor(() => expect(answers).toBe(1000), { timeout: 20_000 });
     await stdio.close();
   });
 });

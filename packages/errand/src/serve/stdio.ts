@@ -25,6 +25,9 @@ export interface StdioServing {
   close(): Promise<void>;
 }
 
+/** Nothing more is read from a client that has left so many bytes of answers unread: it could go on asking for ever. */
+const MOST_UNREAD = 8 * 1024 ** 2;
+
 /**
  * Serves an exchange over stdin and stdout, one JSON message a line. Resolves when it reads.
  *
@@ -37,6 +40,7 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
   const lines = new LineSplitter();
   const blocked = new Set<() => void>();
   let over = false;
+  let reads = true;
   let onIdle = (): void => {};
   let finish: () => void;
   const closed = new Promise<void>((resolve) => (finish = resolve));
@@ -95,12 +99,14 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
   /** Resolves when the client has read enough to be sent more. */
   function send(message: JsonRpcMessage): Promise<void> | undefined {
     if (over || output.write(`${JSON.stringify(message)}\n`)) return undefined;
+    if (output.writableLength > MOST_UNREAD) input.pause();
     return new Promise((resolve) => blocked.add(resolve));
   }
 
   function unblock(): void {
     for (const resolve of blocked) resolve();
     blocked.clear();
+    if (reads) input.resume();
   }
 
   function read(chunk: Buffer): void {
@@ -110,6 +116,7 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
   function end(): void {
     if (over) return;
     over = true;
+    reads = false;
     input.off('data', read).off('end', end).off('close', end).off('error', end).pause();
     onIdle();
     for (const gone of underWay.values()) gone.abort();
@@ -129,6 +136,7 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
   return {
     closed,
     async close() {
+      reads = false;
       input.off('data', read).pause();
       if (underWay.size > 0 && !over) {
         const timers = [
