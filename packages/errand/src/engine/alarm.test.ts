@@ -53,6 +53,19 @@ describe('an alarm', () => {
     expect(action).toHaveBeenCalledOnce();
   });
 
+  it('does not look for its time all the time where a clock stands still right before it', () => {
+    let clock = 1000;
+    let looks = 0;
+    const action = vi.fn();
+    setAlarm(systemClock, 1010, () => (looks++, clock), action);
+    clock = 1009;
+    vi.advanceTimersByTime(10_000);
+    expect(looks).toBeLessThan(200);
+    clock = 1010;
+    vi.advanceTimersByTime(250);
+    expect(action).toHaveBeenCalledOnce();
+  });
+
   it.each([0, 100, 40 * DAY])('that was stopped after %d ms does not ring', (after) => {
     const action = vi.fn();
     const stop = setAlarm(systemClock, now() + 60 * DAY, now, action);
