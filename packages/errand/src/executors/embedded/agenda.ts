@@ -90,6 +90,7 @@ export class Agenda {
     this.#again = this.#scanning; // what became due meanwhile may have been missed
     if (this.#scanning || this.#closed) return;
     this.#scanning = true;
+    this.#forgetRested();
     try {
       await this.#releaseHeld();
       const until = this.#store.now();
@@ -106,6 +107,12 @@ export class Agenda {
       this.#scanning = false;
     }
     if (this.#again) await this.scan();
+  }
+
+  /** Who has rested may wait for long, and must hold no memory meanwhile. */
+  #forgetRested(): void {
+    const now = this.#store.now();
+    for (const [id, until] of this.#resting) if (until <= now) this.#resting.delete(id);
   }
 
   /** Once in an owner's life: new code may fit what the code before could not go on with. */
