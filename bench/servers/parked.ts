@@ -9,8 +9,9 @@ const store = sqlite(file);
 const errand = createErrand({
   name: 'bench',
   version: '1.0.0',
-  // The load is one principal that does nothing but call and poll; all else is as it comes.
-  limits: { pollsPerSecond: Infinity, liveTasks: Infinity },
+  // The load is one principal that does nothing but call, sooner than it could be asked.
+  concurrency: 256,
+  limits: { pollsPerSecond: Infinity, liveTasks: Infinity, queuedRuns: Infinity },
   store,
 });
 let effects = 0;
