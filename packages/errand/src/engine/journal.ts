@@ -65,6 +65,7 @@ export class Journal {
   #valuesUnwritten = false;
   #live: boolean;
   #pumping = false;
+  #frozen = false;
   #closed = false;
 
   constructor(entries: readonly JournalEntry[], host: JournalHost) {
@@ -135,7 +136,7 @@ export class Journal {
     // A branch that lost a race may fail with nobody listening; that must not end the process.
     promise.catch(() => undefined);
     const call: OpenCall = { entry, replayed, promise, start, resolve, reject };
-    if (this.#closed) return call;
+    if (this.#takesNoMore) return call;
     this.#open.set(entry.seq, call);
     if (this.#live) start(call);
     this.#pump();
@@ -195,6 +196,11 @@ export class Journal {
     return new JournalMismatch(`entry ${entry.seq} is ${label(entry)}, but the handler ended before it`);
   }
 
+  /** Tells the handler nothing more, and takes none of its calls; how those end that were begun is recorded. */
+  freeze(): void {
+    this.#frozen = true;
+  }
+
   /** Takes no more: the handler ended. Gives the entries that are not on disk yet. */
   finish(): JournalEntry[] {
     const entries = this.take();
@@ -222,7 +228,7 @@ export class Journal {
     const counted = `${kind} ${name}`;
     const ordinal = (this.#counts.get(counted) ?? 0) + 1;
     this.#counts.set(counted, ordinal);
-    const expected = this.#closed ? undefined : this.#recorded[this.#made];
+    const expected = this.#takesNoMore ? undefined : this.#recorded[this.#made];
     if (expected === undefined) return { entry: this.#append(kind, name, ordinal, value), replayed: false };
     if (expected.kind !== kind || expected.name !== name || expected.ordinal !== ordinal) {
       const entry: BeginEntry = { seq: -1, type: 'begin', kind, name, ordinal, value: value?.() ?? null };
@@ -237,25 +243,29 @@ export class Journal {
   }
 
   #append(kind: CallKind, name: string, ordinal: number, value?: () => JsonValue): BeginEntry {
-    const seq = this.#closed ? -1 : this.#nextSeq++;
+    const seq = this.#takesNoMore ? -1 : this.#nextSeq++;
     const begin: BeginEntry = { seq, type: 'begin', kind, name, ordinal };
     const entry = value === undefined ? begin : { ...begin, value: value() };
-    if (this.#closed) return entry;
+    if (this.#takesNoMore) return entry;
     this.#unwritten.push(entry);
     const event = beginEvent(entry);
     if (event !== undefined) this.#host.note(event);
     return entry;
   }
 
+  get #takesNoMore(): boolean {
+    return this.#frozen || this.#closed;
+  }
+
   #pump(): void {
-    if (this.#pumping || this.#closed) return;
+    if (this.#pumping || this.#takesNoMore) return;
     this.#pumping = true;
     setImmediate(this.#turn);
   }
 
   /** Delivers one end, then lets the event loop drain before the next. */
   readonly #turn = (): void => {
-    if (this.#closed) return;
+    if (this.#takesNoMore) return;
     const end = this.#ends[this.#delivered];
     if (end === undefined) return this.#drained();
     if (this.owed !== undefined) return this.#rest(); // begin() starts the pump again

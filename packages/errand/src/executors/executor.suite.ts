@@ -13,7 +13,9 @@ import { pauseSuite } from './suite/pauses.suite.ts';
 import { progressSuite } from './suite/progress.suite.ts';
 import { questionSuite } from './suite/questions.suite.ts';
 import { recoverySuite } from './suite/recovery.suite.ts';
+import { retrySuite } from './suite/retries.suite.ts';
 import { roundSuite } from './suite/rounds.suite.ts';
+import { steeringSuite } from './suite/steering.suite.ts';
 import { subtaskSuite } from './suite/subtasks.suite.ts';
 import { stepSuite } from './suite/steps.suite.ts';
 
@@ -29,6 +31,8 @@ export function executorSuite(name: string, openDisk: () => Disk): void {
     questionSuite(openDisk);
     parkingSuite(openDisk);
     pauseSuite(openDisk);
+    retrySuite(openDisk);
+    steeringSuite(openDisk);
     recoverySuite(openDisk);
     endingSuite(openDisk);
     callSuite(openDisk);

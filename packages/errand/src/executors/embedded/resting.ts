@@ -49,6 +49,7 @@ export class Resting {
   #stopRest: (() => void) | undefined;
   /** Effects that run. */
   #effects = 0;
+  #onIdle: (() => void) | undefined;
 
   constructor(run: Restful, place: Place, clock: Clock) {
     this.#run = run;
@@ -96,8 +97,16 @@ export class Resting {
     return () => {
       over();
       this.#effects--;
+      if (this.#effects === 0) this.#onIdle?.();
       if (this.#run.task.paused) this.quiet();
     };
+  }
+
+  /** Resolves when no effect runs. */
+  async idle(): Promise<void> {
+    if (this.#effects === 0) return;
+    this.#settle(); // effects speak for themselves
+    await new Promise<void>((resolve) => (this.#onIdle = resolve));
   }
 
   /** Whether an effect runs. */

@@ -198,9 +198,11 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
     const at = this.now() + backoffAfter(attempt, tool.retry);
     if (at >= this.task.deadlineAt || isTerminal(this.task)) return false;
     const end = this.journal.endOf(error);
+    this.journal.freeze();
     try {
       await this.flush();
       if (end !== undefined && !isRepeatable(await this.#parts.record.journal(), end)) return false;
+      await this.#idle();
       if (this.#over || this.journal.finished) return true;
       this.journal.retry(end);
       this.note({ kind: 'retried', attempt, failure: toFailure(error, tool.name), next: at });
@@ -213,6 +215,14 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
       this.abandon(cause);
     }
     return true;
+  }
+
+  /** Begins no effect any more, and resolves once what came of those that ran is on record. */
+  async #idle(): Promise<void> {
+    this.drain();
+    await this.#resting.idle();
+    await new Promise((resolve) => setImmediate(resolve)); // it is recorded by then, or on its way
+    await this.flush();
   }
 
   write(transition: Transition): Promise<Task> {
