@@ -254,6 +254,19 @@ describe('the keys', () => {
     });
   });
 
+  it('are asked for where they were found, also while the metadata that named the place is away', async () => {
+    const from = await issuer();
+    const verify = createJwtVerifier({ issuer: from.url }, () => AUDIENCE);
+    expect(await verify(await from.token())).toBeDefined();
+    await from.rotate();
+    from.answer = ({ url }, response) => {
+      if (url === '/keys') response.end(JSON.stringify({ keys: from.keys }));
+      else response.writeHead(500).end();
+    };
+    laterBy(COOLDOWN);
+    expect(await verify(await from.token())).toBeDefined();
+  });
+
   it('that fit are all tried for a token that names none', async () => {
     const from = await issuer();
     const forger = await issuer();

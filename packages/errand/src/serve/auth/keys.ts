@@ -16,6 +16,7 @@ const MAX_KEYS = 100;
  * another error where nobody can tell.
  */
 export function remoteKeys(find: () => Promise<URL>): JWTVerifyGetKey {
+  let url: URL | undefined;
   let keys: JWTVerifyGetKey | undefined;
   let heardAt = 0;
   let askedAt: number | undefined;
@@ -32,10 +33,12 @@ export function remoteKeys(find: () => Promise<URL>): JWTVerifyGetKey {
 
   async function hear(): Promise<void> {
     try {
-      keys = await keysAt(await find());
+      url ??= await find();
+      keys = await keysAt(url);
       heardAt = Date.now();
       failure = undefined;
     } catch (cause) {
+      url = undefined; // they may have moved
       failure = new Error('the keys of the issuer cannot be had', { cause });
     }
   }
