@@ -106,7 +106,7 @@ export function steeringSuite(openDisk: () => Disk): void {
         tool(async (task) => {
           const lines: string[] = [];
           const hear = async (): Promise<void> => {
-            for await (const message of task.steering()) lines.push(`told ${String(message)}`);
+            for await (const message of task.steering()) lines.push(`told ${message as string}`);
           };
           void hear();
           for (let hour = 1; hour <= 4; hour++) {
