@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { jsonCopy, type JsonObject, type JsonValue } from '../../json.ts';
 import { checkSize } from '../../limits.ts';
 import { check, issuesText } from '../../schema.ts';
@@ -148,7 +147,8 @@ export class Subtasks {
         tool: name,
         toolVersion: version,
         arguments: wanted.args,
-        seed: randomUUID(),
+        // The same in every run, so that the keys of its steps are, too.
+        seed: `${task.seed}/${wanted.key}`,
         capabilities: task.capabilities,
         deadlineMs,
         retentionMs,
