@@ -61,7 +61,6 @@ export class Journal {
   #nextSeq: number;
   #ending = 0;
   #unwritten: JournalEntry[] = [];
-  readonly #failures = new WeakMap<StepError, EndEntry>();
   #valuesUnwritten = false;
   #live: boolean;
   #pumping = false;
@@ -112,7 +111,8 @@ export class Journal {
 
   /** The end that an error was delivered for, where it came from a call of the handler. */
   endOf(error: unknown): EndEntry | undefined {
-    return error instanceof StepError ? this.#failures.get(error) : undefined;
+    const end = error instanceof StepError ? FAILURES.get(error) : undefined;
+    return end !== undefined && this.#ends.includes(end) ? end : undefined;
   }
 
   /** Has the run after this one take up the journal before the failure that this one ended with. */
@@ -300,10 +300,13 @@ export class Journal {
     if (call === undefined) return;
     if ('value' in end.outcome) return call.resolve(end.outcome.value);
     const error = toError(end.outcome.failure);
-    this.#failures.set(error, end);
+    FAILURES.set(error, end);
     call.reject(error);
   }
 }
+
+/** The ends that handlers were given errors for. */
+const FAILURES = new WeakMap<StepError, EndEntry>();
 
 /** How an entry is called where a person reads of it. */
 export function label(entry: BeginEntry): string {

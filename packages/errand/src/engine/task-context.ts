@@ -17,8 +17,8 @@ import { createQuestions } from './questions.ts';
 import type { Call } from './journal.ts';
 import type { Run } from './run.ts';
 
-/** What the handler of a run is given. */
-export function createTaskContext(run: Run, subtasks: Subtasks): TaskContext {
+/** What the handler of a run is given. `subtasks` are made for who begins one. */
+export function createTaskContext(run: Run, subtasks: () => Subtasks): TaskContext {
   const { journal, task } = run;
   const mayBegin = (what: string): void => refuseWithinEffect(journal, what);
   const { can, elicit, sample, roots } = createQuestions(task.capabilities, run.limits, (question) => {
@@ -50,7 +50,7 @@ export function createTaskContext(run: Run, subtasks: Subtasks): TaskContext {
     },
     subtask(key, tool, args = {}, options = {}) {
       mayBegin(`subtask "${key}"`);
-      return subtasks.begin(key, tool, args, options);
+      return subtasks().begin(key, tool, args, options);
     },
     progress(done, total, message) {
       run.show({ progress: toProgress(done, total), ...(message !== undefined && { message: toText(message) }) });

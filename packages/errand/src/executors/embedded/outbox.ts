@@ -13,7 +13,8 @@ const BORN_AT_ONCE = 200;
 export class Outbox {
   readonly #clock: Clock;
   readonly #write: () => Promise<unknown>;
-  readonly #showing: Showing;
+  readonly #abandon: (error: unknown) => void;
+  #showing: Showing | undefined;
   #events: LoggedEvent[] = [];
   #born: Task[] = [];
   #spawning: Promise<unknown> | undefined;
@@ -22,7 +23,7 @@ export class Outbox {
   constructor(clock: Clock, write: () => Promise<unknown>, abandon: (error: unknown) => void) {
     this.#clock = clock;
     this.#write = write;
-    this.#showing = new Showing(clock, write, abandon);
+    this.#abandon = abandon;
   }
 
   note(event: LoggedEvent): void {
@@ -31,14 +32,15 @@ export class Outbox {
 
   /** Shows something soon, or, where `hurries` is false, with whatever write comes. */
   show(shown: Shown, hurries: boolean): void {
+    this.#showing ??= new Showing(this.#clock, this.#write, this.#abandon);
     this.#showing.put(shown);
     if (hurries) this.#showing.hurry();
   }
 
   /** What the replay wanted shown is mostly shown already; the rest is, soon. */
   caughtUp(task: Task): void {
-    this.#showing.settle(task);
-    this.#showing.hurry();
+    this.#showing?.settle(task);
+    this.#showing?.hurry();
   }
 
   /** Keeps a subtask with a write that comes soon. Resolves after it. */
@@ -50,7 +52,7 @@ export class Outbox {
   }
 
   take(entries: readonly JournalEntry[]): Parcel {
-    const [events, subtasks, shown] = [this.#events, this.#born, this.#showing.take()];
+    const [events, subtasks, shown] = [this.#events, this.#born, this.#showing?.take()];
     this.#events = [];
     this.#born = [];
     if (shown !== undefined) events.push(shown.event);
@@ -63,7 +65,7 @@ export class Outbox {
   }
 
   stop(): void {
-    this.#showing.stop();
+    this.#showing?.stop();
   }
 
   /** Most handlers begin several at once. */

@@ -58,14 +58,14 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
   readonly limits: Limits;
   readonly trace: RunTrace | undefined;
   readonly #parts: RunParts;
-  // Both are made when somebody asks for them, as most handlers never do.
+  // All three are made when somebody asks for them, as most handlers never do.
+  #subtasks: Subtasks | undefined;
   #controller: AbortController | undefined;
   #log: Logger | undefined;
   readonly #contained: Contained = { crash: (error) => this.#crash(error) };
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #startedAt: number;
-  readonly #subtasks = new Subtasks(this);
   readonly #outbox: Outbox;
   readonly #resting: Resting;
   #over = false;
@@ -136,7 +136,10 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
   async #handle(): Promise<void> {
     const { tool, handler, args } = this.#parts;
     try {
-      const returned = await handler(args, createTaskContext(this, this.#subtasks));
+      const returned = await handler(
+        args,
+        createTaskContext(this, () => (this.#subtasks ??= new Subtasks(this))),
+      );
       await this.#returned(await toResult(tool, this.limits, returned));
     } catch (error) {
       await this.#crash(error);
@@ -145,10 +148,10 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
 
   async #returned(result: ToolResult): Promise<void> {
     if (this.#over || this.journal.finished) return;
-    const { dangling } = this.#subtasks;
+    const dangling = this.#subtasks?.dangling;
     if (dangling !== undefined) throw dangling;
     const outcome: TaskOutcome = { kind: 'result', result };
-    if (this.#subtasks.live === 0 || this.journal.unreached !== undefined) return this.#finish(outcome);
+    if (!this.#hasSubtasks || this.journal.unreached !== undefined) return this.#finish(outcome);
     this.#linger(outcome);
   }
 
@@ -169,11 +172,16 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
       const { gains, with: shown } = this.#outbox.take(this.journal.finish());
       const end = shown((task, now) => finish(task, outcome, now));
       // No subtask may outlive it (S-10).
-      await (this.#subtasks.live > 0 ? this.#parts.record.endTree(end, gains) : this.#parts.record.write(end, gains));
+      await (this.#hasSubtasks ? this.#parts.record.endTree(end, gains) : this.#parts.record.write(end, gains));
       this.#end({ kind: 'ended', outcome });
     } catch (error) {
       this.abandon(error);
     }
+  }
+
+  /** Whether subtasks are left that have not ended. */
+  get #hasSubtasks(): boolean {
+    return this.#subtasks !== undefined && this.#subtasks.live > 0;
   }
 
   /** A task ends after its subtasks. After a crash the handler returns the same again, so nothing of this is recorded. */
@@ -186,7 +194,7 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
         gains,
       )
       .catch(this.abandon);
-    this.#subtasks.settle(() => void this.#finish(outcome));
+    this.#subtasks!.settle(() => void this.#finish(outcome));
     if (!this.#finishing) this.quiet();
   }
 
@@ -339,7 +347,7 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
 
   isStuck(): boolean {
     const others = [...this.journal.calls].some(({ entry }) => entry.kind !== 'subtask');
-    const stuck = this.lingers || others ? undefined : this.#subtasks.stuck;
+    const stuck = this.lingers || others ? undefined : this.#subtasks?.stuck;
     if (stuck !== undefined) void this.#crash(stuck);
     return stuck !== undefined;
   }
@@ -365,7 +373,7 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
     this.journal.close();
     this.#resting.stop();
     this.#timers.stop();
-    this.#subtasks.stop();
+    this.#subtasks?.stop();
     this.#outbox.stop();
     this.#parts.record.close();
   }

@@ -5,7 +5,7 @@ import { setAlarm } from '../../engine/alarm.ts';
 export class Timers {
   readonly #clock: Clock;
   readonly #now: () => number;
-  readonly #armed = new Set<() => void>();
+  #armed: Set<() => void> | undefined;
 
   /** `now` is the store's time. */
   constructor(clock: Clock, now: () => number) {
@@ -24,19 +24,19 @@ export class Timers {
   }
 
   stop(): void {
-    for (const disarm of this.#armed) disarm();
+    for (const disarm of this.#armed ?? []) disarm();
   }
 
   #arm(set: (ring: () => void) => () => void, action: () => void): () => void {
     const disarm = (): void => {
       unset();
-      this.#armed.delete(disarm);
+      this.#armed!.delete(disarm);
     };
     const unset = set(() => {
-      this.#armed.delete(disarm);
+      this.#armed!.delete(disarm);
       action();
     });
-    this.#armed.add(disarm);
+    (this.#armed ??= new Set()).add(disarm);
     return disarm;
   }
 }
