@@ -343,6 +343,13 @@ describe('the clock', () => {
     const task = await create(other, newTask(other));
     await expect.poll(() => owner.due(task.wakeAt! - 1, owner.now())).toEqual([{ id: task.id, wakeAt: task.wakeAt }]);
     expect(owner.now()).toBe(10 * HOUR + 700);
+    time.other = 10 * HOUR + 800;
+    const wakeAt = 10 * HOUR + 900;
+    await other.change(task.id, (current) => {
+      time.other = wakeAt; // a command takes time
+      return { task: { ...current, wakeAt: other.now() } };
+    });
+    await expect.poll(() => owner.due(wakeAt - 1, owner.now())).toEqual([{ id: task.id, wakeAt }]);
   });
 
   test('that was wrong makes nobody wait: what was due by it is due', async () => {

@@ -312,7 +312,9 @@ class FileStore implements SqliteStore {
   }
 
   #connect(): Connection {
-    const connection = new Connection(this.#file, () => this.#owns || this.#file === IN_MEMORY);
+    const connection = new Connection(this.#file, () =>
+      this.#owns || this.#file === IN_MEMORY ? undefined : this.#clock.now(),
+    );
     // Left alone, a wrong time on record would stay there until the clock has reached it.
     if (!this.#clock.startFrom(connection.keptTime)) {
       this.#wrongTime = connection.keptTime;

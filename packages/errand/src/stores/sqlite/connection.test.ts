@@ -4,7 +4,7 @@ import { Connection } from './connection.ts';
 let connection: Connection;
 let failures: unknown[];
 beforeEach(() => {
-  connection = new Connection(':memory:', () => true);
+  connection = new Connection(':memory:', () => undefined);
   failures = [];
 });
 afterEach(() => connection.close());

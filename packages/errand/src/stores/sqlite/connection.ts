@@ -55,15 +55,19 @@ export class Connection {
   #keptTime: number;
   /** The time to put on record with the commit under way. */
   #newTime = 0;
-  readonly #owns: () => boolean;
+  readonly #timeOfOther: () => number | undefined;
   #othersTime = 0;
+  #keepsTime = false;
   #isHeldUp = false;
   #seenVersion: number | undefined;
 
-  /** `owns` says whether this process owns the tasks. Throws where the file cannot be read and written, or is not one of ours. */
-  constructor(file: string, owns: () => boolean) {
+  /**
+   * `timeOfOther` gives the time of this process where it does not own the tasks. Throws where the file cannot be read
+   * and written, or is not one of ours.
+   */
+  constructor(file: string, timeOfOther: () => number | undefined) {
     const db = openFile(file);
-    this.#owns = owns;
+    this.#timeOfOther = timeOfOther;
     this.db = db;
     this.ids = new Ids(db);
     this.tasks = taskTable(db, this.ids);
@@ -93,6 +97,7 @@ export class Connection {
 
   /** Sees to it that a time is on record, for a process to come, once the commit under way is. */
   keepTime(time: number): void {
+    this.#keepsTime = true;
     if (time > this.#newTime) this.#newTime = time;
   }
 
@@ -169,12 +174,14 @@ export class Connection {
     this.#begin.run();
     try {
       this.recent.check();
+      this.#keepsTime = false;
       const done = work();
       const reserved = this.ids.runLow ? this.ids.reserve() : undefined;
       const time = this.#newTime > this.#keptTime ? this.#newTime + AHEAD : undefined;
       if (time !== undefined) this.#keepTime.run(time);
-      const othersTime = this.#owns() || this.#newTime === this.#othersTime ? undefined : this.#newTime;
-      if (othersTime !== undefined) this.#keepOthersTime.run(othersTime);
+      // Commands may have looked at the clock until now.
+      const othersTime = this.#keepsTime ? this.#timeOfOther() : undefined;
+      if (othersTime !== undefined && othersTime !== this.#othersTime) this.#keepOthersTime.run(othersTime);
       this.#commit.run();
       if (time !== undefined) this.#keptTime = time;
       if (othersTime !== undefined) this.#othersTime = othersTime;
