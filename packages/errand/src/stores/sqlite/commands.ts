@@ -24,7 +24,8 @@ export function create(file: Connection, make: () => Creation, now: number): Wri
   const { place } = insert(file, first, entries.length, opening && JSON.stringify(opening));
   if (entries.length > 0) file.journal.append(place.row, entries);
   const rest = opening === undefined ? events : events.slice(opening.events.length);
-  if (rest.length > 0) log(file, place.row, rest, first, undefined, now);
+  // The task is written already, and could not keep what is thinned: the next change sees to that.
+  if (rest.length > 0) file.events.add(place.row, rest, first.events - rest.length, now);
   file.keepTime(now);
   return { value: first, changed: subtasks === undefined ? [first] : [first, ...insertAll(file, subtasks)] };
 }
@@ -69,7 +70,10 @@ function decideOn(file: Connection, before: StoredTask, decide: Decide, now: num
   const { row } = before.place;
   if (entries.length > 0 || events.length > 0) file.writes++;
   if (entries.length > 0) file.journal.append(row, entries);
-  const thinned = events.length === 0 ? before.thinned : log(file, row, events, next, before.thinned, now);
+  const thinned =
+    events.length === 0
+      ? before.thinned
+      : file.events.append(row, events, next.events - events.length, before.thinned, now);
   file.writes++;
   const after = file.tasks.update(before, next, before.entries + entries.length, thinned);
   if (after === undefined) throw new Error(`${next.id} changed meanwhile`);
@@ -108,17 +112,6 @@ function wake(file: Connection, { wakes }: Change, now: number): Task[] {
   const stored = known === undefined ? file.tasks.read(wakes, place)! : { ...known, task: woken(known.task, now)! };
   file.recent.keep(stored);
   return [stored.task];
-}
-
-function log(
-  file: Connection,
-  row: number,
-  events: NonNullable<Change['events']>,
-  task: Task,
-  thinned: StoredTask['thinned'],
-  now: number,
-): StoredTask['thinned'] {
-  return file.events.append(row, events, task.events - events.length, thinned, now);
 }
 
 function remove(file: Connection, rows: readonly number[]): void {

@@ -48,8 +48,14 @@ export function eventTable(db: Database) {
       : [{ first: 1, last: first.events.length, isProgress: false, at: first.at }, ...rows];
   }
 
+  /** Adds events to a log that has seen `before` others, however long it is then. */
+  function add(row: number, events: readonly LoggedEvent[], before: number, at: number): void {
+    for (const part of rowsOf(events, before, at)) write(row, part, part.events);
+  }
+
   return {
-    /** Adds events to a log that has seen `before` others. Gives what stands in for those that are gone from then on. */
+    add,
+    /** Adds events, and thins the log where it has grown too long. Gives what stands in for those that are gone from then on. */
     append(
       row: number,
       events: readonly LoggedEvent[],
@@ -57,7 +63,7 @@ export function eventTable(db: Database) {
       thinned: Thinned | undefined,
       at: number,
     ): Thinned | undefined {
-      for (const part of rowsOf(events, before, at)) write(row, part, part.events);
+      add(row, events, before, at);
       if (!isTooLong(before + events.length, thinned)) return thinned;
       const next = thin(rowsButMark(row, thinned), thinned);
       for (const { last } of next.gone) remove.run(row, last);

@@ -109,6 +109,24 @@ export function events(subject: Subject): void {
         );
       });
 
+      test('go also where the task was made with too many, and only now and then', async () => {
+        const task = newTask(store);
+        await store.create(() => ({ task, events: times(2500, (index) => step(`${index}`)) }));
+        let thinnings = 0;
+        let mark = 0;
+        for (let round = 0; round < 300; round++) {
+          await log(task.id, step(`more ${round}`));
+          const left = await all(task.id);
+          const [thinned, ...others] = kinds(left, 'thinned');
+          expect(others).toEqual([]);
+          expect(thinned).toMatchObject({ count: missing(left) });
+          expect(left.length).toBeLessThanOrEqual(1001);
+          if (thinned!.seq > mark) thinnings++;
+          mark = thinned!.seq;
+        }
+        expect(thinnings).toBeLessThan(10);
+      });
+
       test('go from the oldest on where no progress is left, but for how it began', async () => {
         const { id } = await create(store, newTask(store));
         await log(id, { kind: 'started', replays: false });
