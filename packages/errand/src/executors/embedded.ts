@@ -217,7 +217,7 @@ class EmbeddedExecutor implements Executor {
 
   async close(graceMs: number): Promise<void> {
     this.#closed = true;
-    this.#running.forEach(({ run }) => run?.drain());
+    for (const { run } of this.#running.values()) if (run) run.draining = true;
     const deadline = this.#clock.elapsed() + graceMs;
     // The clock keeps no process alive, and this one has to close.
     // eslint-disable-next-line no-restricted-globals

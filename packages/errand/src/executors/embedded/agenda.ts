@@ -30,7 +30,10 @@ export class Agenda {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #doer: Doer;
-  /** Until when tasks whose replay is slow are left alone, so that many wakes cost few replays. */
+  /**
+   * Until when tasks whose replay is slow are left alone, so that many wakes cost few replays; by the clock's
+   * `elapsed`, as the store's time may stand still.
+   */
   readonly #resting = new Map<string, number>();
   #heldReleased = false;
   #scannedUntil = -Infinity;
@@ -67,23 +70,17 @@ export class Agenda {
   at(time: number, task: Due): void {
     const { id, tool, parent } = task;
     if (this.#closed) return;
-    const due = Math.max(time, this.#resting.get(id) ?? 0);
-    if (due <= this.#store.now()) {
-      this.#resting.delete(id);
-      if (!this.#doer.has(id)) this.#doer.run(task);
-      return;
-    }
-    setAlarm(
-      this.#clock,
-      due,
-      () => this.#store.now(),
-      () => this.at(due, { id, tool, ...(parent && { parent }) }), // the rest of the task need not wait with it
-    );
+    const again = (): void => this.at(time, { id, tool, ...(parent && { parent }) }); // the rest of it need not wait
+    if (time > this.#store.now()) return void setAlarm(this.#clock, time, () => this.#store.now(), again);
+    const rest = (this.#resting.get(id) ?? 0) - this.#clock.elapsed();
+    if (rest > 0) return void this.#clock.after(rest, again);
+    this.#resting.delete(id);
+    if (!this.#doer.has(id)) this.#doer.run(task);
   }
 
   /** Leaves a task alone for as long as ten of its replays take, `replayMs` each. */
   rest(id: string, replayMs: number): void {
-    if (10 * replayMs > LEAST_REST) this.#resting.set(id, this.#store.now() + 10 * replayMs);
+    if (10 * replayMs > LEAST_REST) this.#resting.set(id, this.#clock.elapsed() + 10 * replayMs);
   }
 
   async scan(): Promise<void> {

@@ -69,7 +69,8 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
   readonly #outbox: Outbox;
   readonly #resting: Resting;
   #over = false;
-  #draining = false;
+  /** From here on no effect begins. */
+  draining = false;
   #aborted = false;
   /** The end that comes next is the run's own. */
   #finishing = false;
@@ -227,7 +228,7 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
 
   /** Begins no effect any more, and resolves once what came of those that ran is on record. */
   async #idle(): Promise<void> {
-    this.drain();
+    this.draining = true;
     await this.#resting.idle();
     await new Promise((resolve) => setImmediate(resolve)); // it is recorded by then, or on its way
     await this.flush();
@@ -297,15 +298,6 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
   /** Ends the run from outside, without a trace in the task. */
   stop(): void {
     this.#end({ kind: 'stopped' });
-  }
-
-  get draining(): boolean {
-    return this.#draining;
-  }
-
-  /** From here on no effect begins. */
-  drain(): void {
-    this.#draining = true;
   }
 
   /** Whether it has something to bring to its end, which a drain should wait for. */
