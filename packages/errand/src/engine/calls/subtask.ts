@@ -5,10 +5,14 @@ import { Graph } from '../../task/graph.ts';
 import type { CallOutcome } from '../../task/journal.ts';
 import { isTerminal, type Task, type ToolResult } from '../../task/task.ts';
 import { createdBelow } from '../../task/transitions.ts';
+import { inBites } from '../bites.ts';
 import type { Subtask, SubtaskOptions } from '../context.ts';
 import type { Call } from '../journal.ts';
 import type { RegisteredTool } from '../registry.ts';
 import type { Run } from '../run.ts';
+
+/** So many subtasks are made, or found again, in one turn of the event loop. */
+const AT_ONCE = 100;
 
 /** A subtask as its parent's handler asked for it. */
 interface Wanted {
@@ -41,10 +45,12 @@ export class Subtasks {
   readonly #graph = new Graph();
   readonly #open = new Map<string, Open>();
   #onEmpty: (() => void) | undefined;
+  readonly #inBites: (piece: () => void) => void;
   #stopped = false;
 
   constructor(run: Run) {
     this.#run = run;
+    this.#inBites = inBites(AT_ONCE, (work) => run.busy(work));
   }
 
   /** Begins a subtask. Throws where what is asked for makes no sense; whether its arguments fit, its end tells. */
@@ -52,7 +58,7 @@ export class Subtasks {
     const wanted = toWanted(this.#run, key, tool, args, options);
     this.#graph.add(key, wanted.after);
     const { journal, kin } = this.#run;
-    const start = (begun: Call): void => void this.#start(this.#opened(wanted, begun));
+    const start = (begun: Call): void => this.#start(this.#opened(wanted, begun));
     const call = journal.begin('subtask', key, start, () => kin.newId());
     // What a branch begins after the handler has ended never is.
     if (!journal.finished) this.#opened(wanted, call);
@@ -91,7 +97,7 @@ export class Subtasks {
     this.#onEmpty = action;
     for (const open of [...this.#open.values()]) {
       if (open.wanted.cancelOnExit) this.#cancel(open.wanted.key);
-      void this.#start(open);
+      this.#start(open);
     }
     this.#checkEmpty();
   }
@@ -113,9 +119,14 @@ export class Subtasks {
     return open;
   }
 
-  async #start(open: Open): Promise<void> {
+  #start(open: Open): void {
     if (open.started) return;
     open.started = true;
+    this.#inBites(() => void this.#lookAfter(open));
+  }
+
+  async #lookAfter(open: Open): Promise<void> {
+    if (this.#stopped) return;
     try {
       const known = open.call.replayed ? await this.#run.kin.read(open.id) : undefined;
       if (known === undefined) {

@@ -160,7 +160,7 @@ export class Resting {
 
   async #park(): Promise<void> {
     const { journal } = this.#run;
-    if (journal.ending) return; // the handler goes on as soon as that is on disk
+    if (journal.ending || this.#effects > 0) return this.quiet(); // not yet
     if (this.#run.isStuck()) return;
     const { length } = journal;
     const calls = [...journal.calls].map(({ entry }) => entry);
@@ -169,8 +169,8 @@ export class Resting {
     const mayGo = (task: Task): boolean => {
       // What was committed and is not known here may be what the handler waits for.
       if (task.version !== this.#run.task.version || journal.length !== length) return false;
-      if (task.paused) return this.#effects === 0;
-      return this.#waits() && keys.every((key) => task.inputs[key]?.state === 'open');
+      if (this.#effects > 0) return false;
+      return task.paused === true || (this.#waits() && keys.every((key) => task.inputs[key]?.state === 'open'));
     };
     let gone = false;
     this.#run.note({ kind: 'parked' });
