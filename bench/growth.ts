@@ -24,9 +24,11 @@ const SOME = 20_000;
 /** Of so many tasks the ids are known to the load. */
 const KNOWN = 50_000;
 const CONNECTIONS = 32;
-const ROUNDS = 7;
-/** How long a round of reads and a round of creations take, in s; creations make the small file grow. */
-const SECONDS = { read: 1, create: 0.4 };
+const ROUNDS = 9;
+/** How long rounds of reads and of creations take, in s, and how long code runs before, so that it is compiled. */
+const READING: Pace = { warmUp: 2, round: 1 };
+/** In these the small file grows, to some 20,000 tasks. */
+const CREATING: Pace = { warmUp: 1, round: 0.25 };
 /** How long it is loaded when the delays of the loop are measured, and how long it is left alone, in s. */
 const DELAYS = { loaded: 30, idle: 3 };
 
@@ -34,6 +36,11 @@ const DELAYS = { loaded: 30, idle: 3 };
 interface Store {
   readonly serving: Serving;
   readonly ids: readonly string[];
+}
+
+interface Pace {
+  readonly warmUp: number;
+  readonly round: number;
 }
 
 interface Delays {
@@ -55,8 +62,8 @@ async function measure({ tasks, folder }: { readonly tasks: number; readonly fol
   const filling = await timed(() => open('many.db', tasks));
   const many = filling.value;
 
-  const [readFew, readSome, readMany] = await compare([few, some, many], SECONDS.read, reading);
-  const [createFew, createMany] = await compare([few, many], SECONDS.create, () => creating);
+  const [readFew, readSome, readMany] = await compare([few, some, many], READING, reading);
+  const [createFew, createMany] = await compare([few, many], CREATING, () => creating);
   const idle = await delaysOf(many.serving, () => pause(DELAYS.idle * 1000));
   const loaded = await delaysOf(many.serving, () =>
     load(creating, many.serving, { connections: CONNECTIONS, seconds: DELAYS.loaded }),
@@ -105,17 +112,17 @@ async function sampleIn(file: string): Promise<Kept> {
 /** The least CPU of an operation on each store, in µs, of rounds in turn; others use the machine too. */
 async function compare(
   stores: readonly Store[],
-  seconds: number,
+  { warmUp, round }: Pace,
   subjectOf: (store: Store) => Subject,
 ): Promise<number[]> {
   const sides = stores.map((store) => ({ store, subject: subjectOf(store), rounds: [] as Round[] }));
-  // The first one of each is for code to be compiled.
-  for (let round = 0; round <= ROUNDS; round++) {
-    for (const { store, subject, rounds } of sides) {
-      rounds.push(await load(subject, store.serving, { connections: CONNECTIONS, seconds }));
-    }
+  const operate = ({ store, subject }: (typeof sides)[number], seconds: number): Promise<Round> =>
+    load(subject, store.serving, { connections: CONNECTIONS, seconds });
+  for (const side of sides) await operate(side, warmUp);
+  for (let turn = 0; turn < ROUNDS; turn++) {
+    for (const side of sides) side.rounds.push(await operate(side, round));
   }
-  return sides.map(({ rounds }) => Math.min(...rounds.slice(1).map(({ cpuMicros }) => cpuMicros)));
+  return sides.map(({ rounds }) => Math.min(...rounds.map(({ cpuMicros }) => cpuMicros)));
 }
 
 function reading({ ids }: Store): Subject {
