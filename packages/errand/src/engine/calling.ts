@@ -82,9 +82,9 @@ export function createCalling({
     if ('issues' in args) return { kind: 'result', result: refusedArguments(tool.name, args.issues) };
     // The first answer to a question is the one that counts, also from one round to the next.
     const answers = { ...call.inputResponses, ...carried?.answers };
-    return tool.task === 'never'
-      ? callPlain(tool, call, caller, args.value, answers)
-      : prepared(tool, call, caller, args.value, answers, onTask);
+    if (tool.task === 'never') return callPlain(tool, call, caller, args.value, answers);
+    if (tool.prepare === undefined) return begin(tool, call, caller, undefined, onTask);
+    return prepared(tool, tool.prepare, call, caller, args.value, answers, onTask);
   };
 
   /** A tool without tasks: its handler asks by being called again. */
@@ -109,14 +109,13 @@ export function createCalling({
   /** Asks what must be known before there is a task (E-17), then begins. */
   async function prepared(
     tool: RegisteredTool,
+    prepare: NonNullable<RegisteredTool['prepare']>,
     call: ToolCall,
     caller: Caller,
     args: unknown,
     answers: Answers,
     onTask: OnTask | undefined,
   ): Promise<CallAnswer> {
-    if (tool.prepare === undefined) return begin(tool, call, caller, undefined, onTask);
-    const prepare = tool.prepare;
     const work = async (ask: Questions): Promise<{ readonly prepared: JsonValue } | TaskOutcome> => ({
       prepared: jsonCopy(await prepare(args, ask), `what prepare of tool "${tool.name}" returned`),
     });

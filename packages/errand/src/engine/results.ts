@@ -1,3 +1,4 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { ErrandError, RpcError } from '../errors.ts';
 import { isObject, jsonCopy, type JsonObject, type JsonValue } from '../json.ts';
 import { checkSize, type Limits } from '../limits.ts';
@@ -10,7 +11,7 @@ import type { RegisteredTool } from './registry.ts';
 export async function toResult(tool: RegisteredTool, limits: Limits, returned: unknown): Promise<ToolResult> {
   const result = typeof returned === 'string' ? textResult(returned) : jsonResult(tool, returned);
   checkSize(result as unknown as JsonObject, limits.resultBytes, `the result of tool "${tool.name}"`);
-  await checkOutput(tool, result);
+  if (tool.outputSchema !== undefined && !result.isError) await checkOutput(tool, tool.outputSchema, result);
   return result;
 }
 
@@ -83,12 +84,15 @@ function asRpcError(thrown: unknown): RpcError | undefined {
   return meant ? new RpcError(code, message!, data) : undefined;
 }
 
-async function checkOutput(tool: RegisteredTool, { structuredContent, isError }: ToolResult): Promise<void> {
-  if (tool.outputSchema === undefined || isError) return;
+async function checkOutput(
+  tool: RegisteredTool,
+  outputSchema: StandardSchemaV1,
+  { structuredContent }: ToolResult,
+): Promise<void> {
   const what = `the structuredContent of tool "${tool.name}"`;
   if (structuredContent === undefined)
     throw new ErrandError('internal', `${what} is missing, but the tool has an outputSchema`);
-  const checked = await check(tool.outputSchema, structuredContent);
+  const checked = await check(outputSchema, structuredContent);
   if ('issues' in checked)
     throw new ErrandError('internal', `${what} does not fit its outputSchema: ${issuesText(checked.issues)}`);
 }

@@ -310,7 +310,8 @@ class EmbeddedExecutor implements Executor {
       return setAside(`no version "${task.toolVersion}" of tool "${task.tool}" is registered here`);
     if (task.cleansUp !== undefined)
       return this.#start(running, record, entries, cleaning(tool), task.arguments, onEnd);
-    const args = await argumentsFor(version, task);
+    const checked = argumentsFor(version, task);
+    const args = checked instanceof Promise ? await checked : checked;
     if ('issues' in args)
       return setAside(`the task's arguments do not fit tool "${task.tool}" any more: ${issuesText(args.issues)}`);
     if (!tool.replay) {
