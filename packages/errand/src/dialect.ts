@@ -5,6 +5,7 @@ import type { TaskGraph } from './engine/graph.ts';
 import type { JsonObject, JsonValue } from './json.ts';
 import type { JsonRpcNotification, JsonRpcRequest, RequestId } from './jsonrpc.ts';
 import type { ListOptions } from './store.ts';
+import type { InputCapabilities, InputRequest } from './task/input.ts';
 import type { Task } from './task/task.ts';
 
 /** Reads an HTTP header by its lower-case name. */
@@ -97,8 +98,8 @@ export interface ListenFrames {
 }
 
 /**
- * One wire revision: requests to commands, and what the engine answers to results. It knows no
- * transport and keeps no state between requests.
+ * A wire revision whose requests speak for themselves: requests to commands, and what the engine answers to results.
+ * It knows no transport and keeps no state between requests.
  */
 export interface Dialect {
   /** The revision, as clients name it. */
@@ -126,4 +127,87 @@ export interface Dialect {
   passed(result: JsonObject): JsonObject;
   readonly listen: ListenFrames;
   readonly control: ControlResults;
+}
+
+/** What a client and this server agreed on when the client opened a session. The client carries it, sealed. */
+export interface Terms {
+  /** The revision, as the client is told. */
+  readonly version: string;
+  /** The name of the revision that is spoken, where that says more: several wires went by one version. */
+  readonly revision: string;
+  readonly client: { readonly name: string; readonly version: string };
+  /** Which questions the client can answer. */
+  readonly capabilities: InputCapabilities;
+  /** Which of them it can answer by a task of its own (L-53). */
+  readonly hosts: { readonly elicitation?: true; readonly sampling?: true };
+  /** What of the revision the client understands, where it need not understand all. */
+  readonly understands?: readonly string[];
+}
+
+/** The server that a session is with. */
+export interface SessionServed extends Served {
+  readonly engine: Pick<Engine, 'tools' | 'hasTool' | 'taskUse'>;
+  /** Whether tasks may be listed for who the client speaks for (L-51). */
+  readonly lists: boolean;
+}
+
+/** A wire revision that is agreed on by `initialize`. */
+export interface SessionRevision {
+  readonly name: string;
+  /** The versions that requests without a session may claim; most revisions need a session. */
+  readonly alone: readonly string[];
+  /** The terms that the params of an `initialize` lead to; `undefined` where they ask for another revision. */
+  agree(params: JsonObject): Terms | undefined;
+  /** Speaks it with one client. */
+  speak(served: SessionServed, terms: Terms): SessionDialect;
+}
+
+/** What a request of a session asks for. */
+export type SessionCommand =
+  | Extract<Command, { kind: 'list' | 'call' | 'read' | 'answer' | 'cancel' | 'foreign' }>
+  | { readonly kind: 'ping' }
+  /** The result of a task, as soon as it is there. */
+  | { readonly kind: 'result'; readonly taskId: string }
+  /** Move a task on: with answers to what it asks, if there are any; and see where it stands. */
+  | { readonly kind: 'continue'; readonly taskId: string; readonly responses?: Readonly<Record<string, unknown>> }
+  /** The tasks of the caller; `cursor` is what the page before ended with, as it was given out. */
+  | { readonly kind: 'tasks'; readonly cursor?: string }
+  /** Hear when a resource of the backend changes, or no longer. */
+  | { readonly kind: 'follow'; readonly uri: string; readonly on: boolean };
+
+/**
+ * A wire revision as one session speaks it. Its server may send requests and notifications of its own, on whatever
+ * stream there is.
+ */
+export interface SessionDialect {
+  readonly terms: Terms;
+  /** How its client is asked before its call is answered: by requests of ours, or by a result, upon which it calls again. */
+  readonly asks: 'by request' | 'by result';
+  /** Whether the client knows of subtasks. */
+  readonly knowsSubtasks: boolean;
+  /** What a request asks for. Throws an `RpcError` where it breaks a rule of the wire. */
+  decode(request: JsonRpcRequest, header?: HeaderReader): SessionCommand;
+  /** The result of `initialize`. `backend` is what the backend said of itself. */
+  initialized(backend?: JsonObject): JsonObject;
+  listed(tools: readonly ListedTool[], backend?: JsonObject): JsonObject;
+  called(answer: CallAnswer, call: ToolCall): JsonObject;
+  /** How far a call is, or the task that was made of it. */
+  progress(token: ProgressToken, report: ProgressReport, task?: Task): JsonRpcNotification;
+  read(task: SeenTask): JsonObject;
+  answered(task: SeenTask): JsonObject;
+  cancelled(task: Task): JsonObject;
+  /** What a task came to. Throws the `RpcError` that it came to. */
+  result(task: SeenTask): JsonObject;
+  continued(task: SeenTask): JsonObject;
+  tasks(tasks: readonly Task[], nextCursor?: string): JsonObject;
+  /** Where a task stands, for a client that did not ask. */
+  status(task: SeenTask): JsonRpcNotification;
+  /** What of a task its client is told without being asked, as a text to compare. */
+  news(task: SeenTask): string;
+  /** A question, or another message of ours, as it goes to the client; with the task that it belongs to, if there is one it can see. */
+  mark(params: JsonObject, task?: Task): JsonObject;
+  /** The params of a question, which goes out under an id: as the client takes it, by a task of its own where it can. */
+  question(request: InputRequest, id: string, task?: Task): JsonObject;
+  /** A result of the backend, which is of revision 2026-07-28. */
+  passed(result: JsonObject): JsonObject;
 }

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { Logger } from 'pino';
 import { delay, systemClock, type Clock } from './clock.ts';
+import { toMs, type Duration } from './duration.ts';
 import { createAdmission } from './engine/admission.ts';
 import { createCalling } from './engine/calling.ts';
 import { createTaskCommands } from './engine/commands.ts';
@@ -26,6 +27,7 @@ import { attach } from './serve/attach.ts';
 import { fetchFace } from './serve/fetch.ts';
 import { createFront } from './serve/front.ts';
 import { createReadiness } from './serve/health.ts';
+import { createTokens, SESSION_MS, type Tokens } from './serve/sessions/token.ts';
 import { serveHttp, type HttpOptions, type HttpServing } from './serve/http.ts';
 import type { AttachOptions, SdkServer } from './serve/sdk-server.ts';
 import { sdkBackend } from './serve/sdk.ts';
@@ -57,6 +59,8 @@ export interface ErrandOptions extends WithoutTasks {
   readonly limits?: Partial<Limits>;
   /** Seals what clients carry. Needed only where several stores or none should share it; default: the store's own. */
   readonly secret?: string | Uint8Array;
+  /** For how long a client of a revision with sessions can use one; then it opens another. Default 24 h. */
+  readonly sessionLifetime?: Duration;
   /** Default: a pino logger with `logOptions` on stderr, at level `warn`. */
   readonly log?: Logger;
   /**
@@ -137,6 +141,8 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   const admission = createAdmission(store, executor, limits);
   const pace = createPollPacer(limits.pollsPerSecond, clock);
   let seal!: Seal;
+  let tokens!: Tokens;
+  const sessionMs = toMs(options.sessionLifetime ?? SESSION_MS, 'createErrand: sessionLifetime');
   const states = createRequestStates(
     () => seal,
     () => store.now(),
@@ -183,7 +189,14 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     cancel: (principal, taskId) => onceStarted(() => commands.cancel(principal, taskId)),
     control: createControl(store, operator, (...asked) => engine.read(...asked)),
   };
-  const front = createFront({ engine, info, log, maxSubscriptions: limits.subscriptions, ...(backend && { backend }) });
+  const front = createFront({
+    engine,
+    info,
+    log,
+    maxSubscriptions: limits.subscriptions,
+    tokens: () => onceStarted(async () => tokens),
+    ...(backend && { backend }),
+  });
   const answerFetch = fetchFace(front);
 
   /** A server that runs makes no request wait for its start, not even for a turn of the event loop. */
@@ -203,7 +216,9 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   async function open(): Promise<void> {
     await store.open();
     const { secret } = options;
-    seal = createSeal(secret === undefined ? await store.secret() : Buffer.from(secret), 'requestState');
+    const key = secret === undefined ? await store.secret() : Buffer.from(secret);
+    seal = createSeal(key, 'requestState');
+    tokens = createTokens(key, sessionMs, () => store.now());
     await backend?.start();
     telemetry.start(store, executor);
     await executor.start();

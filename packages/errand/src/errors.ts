@@ -42,6 +42,12 @@ export const ERRORS = {
   interrupted: { code: -31011, status: 200, retryable: true },
   /** What only a caller may have who is known: anonymous ones know their tasks by the ids alone. */
   anonymous: { code: -31012, status: 403, retryable: false },
+  /** The result of a task was waited for, which was cancelled: there is none (L-26). */
+  cancelled: { code: -31013, status: 200, retryable: false },
+  /** A tool ended with `isError`, where a wire has only an error for that (K-5). */
+  toolFailed: { code: -31014, status: 200, retryable: false },
+  /** HTTP only: the session is unknown here, over, or another's. The client opens a new one; its tasks are where they were. */
+  sessionNotFound: { code: -31015, status: 404, retryable: false },
 } as const satisfies Record<string, { code: number; status: number; retryable: boolean }>;
 
 /** The name of an error of the table. */

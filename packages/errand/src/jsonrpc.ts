@@ -28,6 +28,9 @@ export type JsonRpcResponse =
   | { readonly jsonrpc: '2.0'; readonly id: RequestId; readonly result: JsonObject }
   | { readonly jsonrpc: '2.0'; readonly id?: RequestId | null; readonly error: JsonRpcError };
 
+/** The response of a client to a request of ours. */
+export type ClientResponse = JsonRpcResponse & { readonly id: RequestId };
+
 export type JsonRpcMessage = JsonRpcRequest | JsonRpcNotification | JsonRpcResponse;
 
 /** A message that is refused as a whole, though the id to answer it under can be read. */
@@ -88,6 +91,13 @@ export function asMessage(value: unknown): JsonRpcRequest | JsonRpcNotification 
   if ('id' in value && !isRequestId(value.id)) throw invalid('"id" must be a string or an integer');
   if (value.params !== undefined && !isObject(value.params)) throw invalid('"params" must be an object');
   return value as unknown as JsonRpcRequest | JsonRpcNotification;
+}
+
+/** Whether a value is the response to a request of ours, as clients of older revisions send them. */
+export function isResponse(value: unknown): value is ClientResponse {
+  if (!isObject(value) || value.jsonrpc !== '2.0' || 'method' in value || !isRequestId(value.id)) return false;
+  if ('result' in value) return isObject(value.result) && !('error' in value);
+  return isObject(value.error) && Number.isInteger(value.error.code) && typeof value.error.message === 'string';
 }
 
 function invalid(why: string): ErrandError {

@@ -1,12 +1,11 @@
 import { RpcError } from '../errors.ts';
 import { errorResponse, readableId } from '../jsonrpc.ts';
-import type { JsonRpcMessage } from '../jsonrpc.ts';
 import { ANONYMOUS } from '../task/principal.ts';
 import type { Principal } from '../task/principal.ts';
 import type { Exchange } from './exchange.ts';
 import { checkCarrier, checkSender, loopbackGate, MAX_BODY_BYTES, parseBody, tooLarge } from './http/gate.ts';
 import type { RequestHead } from './http/gate.ts';
-import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, toEvent } from './http/sse.ts';
+import { eventsOf, KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS } from './http/sse.ts';
 
 /** What the host of a fetch face knows of a request. */
 export interface FetchFacts {
@@ -26,18 +25,22 @@ export function fetchFace(exchange: Exchange): (request: Request, facts?: FetchF
     try {
       const head = headOf(request);
       if (!principal) checkSender(head, GATE);
-      checkCarrier(head, GATE);
-      message = parseBody(await readBody(request));
+      const visit = visitOf(request, exchange);
+      if (!visit) {
+        checkCarrier(head, GATE);
+        message = parseBody(await readBody(request));
+      }
       const gone = goneWith(request.signal);
-      const reply = await exchange({
-        message,
+      const inbound = {
         principal: principal ?? ANONYMOUS,
-        header: (name) => request.headers.get(name) ?? undefined,
+        header: (name: string) => request.headers.get(name) ?? undefined,
         signal: gone.signal,
-      });
-      if (reply.kind === 'response') return json(reply.status, reply.body);
-      if (reply.kind === 'stream')
-        return new Response(streamOf(reply.messages, gone), { status: 200, headers: SSE_HEADERS });
+      };
+      const reply = await (visit ? visit(inbound) : exchange({ ...inbound, message }));
+      if (reply.kind === 'response')
+        return json(reply.status, reply.body, reply.session === undefined ? {} : { 'mcp-session-id': reply.session });
+      if (reply.kind === 'stream' || reply.kind === 'events')
+        return new Response(streamOf(eventsOf(reply), gone), { status: 200, headers: SSE_HEADERS });
       return new Response(null, { status: 202 });
     } catch (thrown) {
       const error = thrown instanceof RpcError ? thrown : new RpcError(-32603, 'Internal error', undefined, 500);
@@ -48,6 +51,12 @@ export function fetchFace(exchange: Exchange): (request: Request, facts?: FetchF
       );
     }
   };
+}
+
+/** What a request without a message does to a session; `undefined` where it names none. */
+function visitOf({ method, headers }: Request, { sessions }: Exchange) {
+  if (!sessions || !headers.has('mcp-session-id')) return undefined;
+  return method === 'GET' ? sessions.listen : method === 'DELETE' ? sessions.end : undefined;
 }
 
 function headOf({ method, headers, url }: Request): RequestHead {
@@ -86,9 +95,9 @@ async function readBody(request: Request): Promise<Buffer> {
 }
 
 /** Server-sent events, made one by one as they are read. */
-function streamOf(messages: AsyncIterable<JsonRpcMessage>, gone: AbortController): ReadableStream<Uint8Array> {
+function streamOf(events: AsyncIterable<string>, gone: AbortController): ReadableStream<Uint8Array> {
   const encoder = new TextEncoder();
-  const iterator = messages[Symbol.asyncIterator]();
+  const iterator = events[Symbol.asyncIterator]();
   let beat: ReturnType<typeof setInterval>;
   return new ReadableStream({
     start(controller) {
@@ -103,7 +112,7 @@ function streamOf(messages: AsyncIterable<JsonRpcMessage>, gone: AbortController
         const next = await iterator.next();
         if (next.done) return controller.close();
         over = false;
-        controller.enqueue(encoder.encode(toEvent(next.value)));
+        controller.enqueue(encoder.encode(next.value));
       } finally {
         if (over) clearInterval(beat);
       }

@@ -1,16 +1,21 @@
+import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Command, Dialect, ServerInfo } from '../dialect.ts';
+import { META } from '../dialects/2026-07-28/envelope.ts';
 import { createDialect20260728 } from '../dialects/2026-07-28/index.ts';
 import type { Engine } from '../engine/engine.ts';
 import { ErrandError, ERRORS, RpcError, toRpcError } from '../errors.ts';
+import { isObject } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 import { asMessage, errorResponse, isRequest, readableId } from '../jsonrpc.ts';
 import type { JsonRpcMessage, JsonRpcRequest, JsonRpcResponse } from '../jsonrpc.ts';
 import type { Backend } from './backend.ts';
 import { answerControl } from './control.ts';
-import type { Inbound, Reply } from './exchange.ts';
+import type { Exchange, Inbound, Reply, SessionDoor } from './exchange.ts';
 import { answerHeld, type Answer } from './held.ts';
 import { heldProgress } from './held/progress.ts';
+import { createSessions } from './sessions.ts';
+import { createTokens, SESSION_MS, type Tokens } from './sessions/token.ts';
 import { createSubscriptions } from './subscriptions.ts';
 
 export interface FrontOptions {
@@ -19,23 +24,35 @@ export interface FrontOptions {
   /** Answers what is not ours. Without one such requests are -32601. */
   readonly backend?: Backend;
   readonly log: Logger;
-  /** How many subscriptions may be open at once. Default 1024. */
+  /** How many subscriptions, and how many streams of sessions, may be open at once. Default 1024. */
   readonly maxSubscriptions?: number;
+  /** Makes what clients of older revisions carry. Default: as long as the process lives. */
+  readonly tokens?: () => Promise<Tokens>;
 }
 
 /** The exchange that all transports share. */
-export interface Front {
-  (inbound: Inbound): Promise<Reply>;
+export interface Front extends Exchange {
+  readonly sessions: SessionDoor;
   /** Ends every open subscription in good order, and opens no more. */
   drain(): void;
 }
 
-/** Decodes what clients send, runs it on the engine, and encodes the answers. Keeps no state between requests. */
-export function createFront({ engine, info, backend, log, maxSubscriptions = 1024 }: FrontOptions): Front {
+/**
+ * Decodes what clients send, runs it on the engine, and encodes the answers. A request that names its revision speaks
+ * for itself, and nothing is kept of it (N-2); what is left is of the revisions that have sessions (N-1, N-3).
+ */
+export function createFront(options: FrontOptions): Front {
+  const { engine, info, backend, log, maxSubscriptions = 1024, tokens = ownTokens() } = options;
+  const sessions = createSessions({ engine, info, backend, log, tokens, maxStreams: maxSubscriptions });
   const dialect = createDialect20260728({ info, engine, backed: backend !== undefined });
   const subscriptions = createSubscriptions(engine, backend, maxSubscriptions);
 
-  async function exchange(inbound: Inbound): Promise<Reply> {
+  function exchange(inbound: Inbound): Promise<Reply> {
+    if (!namesRevision(inbound.message) && sessions.owns(inbound.message, inbound)) return sessions.exchange(inbound);
+    return answer(inbound);
+  }
+
+  async function answer(inbound: Inbound): Promise<Reply> {
     try {
       const message = asMessage(inbound.message);
       // A client of this revision has nothing to notify a server of; taking a request back is the transport's matter.
@@ -138,7 +155,26 @@ export function createFront({ engine, info, backend, log, maxSubscriptions = 102
     return { kind: 'response', status: error.status, body: errorResponse(readableId(inbound.message), error) };
   }
 
-  return Object.assign(exchange, { drain: () => subscriptions.drain() });
+  return Object.assign(exchange, {
+    sessions,
+    drain() {
+      subscriptions.drain();
+      sessions.drain();
+    },
+  });
+}
+
+/** Whether a message says by itself of which revision it is. */
+function namesRevision(message: unknown): boolean {
+  const params = (message as JsonRpcRequest | null)?.params;
+  const meta = isObject(params) ? params._meta : undefined;
+  return isObject(meta) && meta[META.protocolVersion] !== undefined;
+}
+
+/** What nobody needs to read again but this process. */
+function ownTokens(): () => Promise<Tokens> {
+  const tokens = createTokens(randomBytes(32), SESSION_MS, Date.now);
+  return async () => tokens;
 }
 
 const ACCEPTED: Answer = { kind: 'accepted' };
@@ -150,7 +186,7 @@ function unknownTool(name: string): never {
 /** The response in a reply. What a streamed one is preceded by has no place in a merged answer. */
 async function responseOf(reply: Reply): Promise<{ status: number; body: JsonRpcResponse } | undefined> {
   if (reply.kind === 'response') return reply;
-  if (reply.kind === 'accepted') return undefined;
+  if (reply.kind !== 'stream') return undefined;
   let last: JsonRpcMessage | undefined;
   for await (const message of reply.messages) last = message;
   return last !== undefined && !('method' in last) ? { status: 200, body: last } : undefined;

@@ -4,7 +4,7 @@ import type { Inbound, Reply } from './exchange.ts';
 import type { HeldProgress } from './held/progress.ts';
 
 /** How long a call has until its answer becomes a stream, in ms: what is quick stays plain JSON. */
-const PLAIN_FOR = 1000;
+export const PLAIN_FOR = 1000;
 
 /** One answer: a response, or nothing where the request was taken back. */
 export type Answer = Exclude<Reply, { kind: 'stream' }>;
@@ -30,7 +30,7 @@ export async function answerHeld(
 }
 
 /** Whether an `Accept` header names event streams, as clients of Streamable HTTP must. */
-function acceptsStream(accept = ''): boolean {
+export function acceptsStream(accept = ''): boolean {
   return accept
     .toLowerCase()
     .split(',')

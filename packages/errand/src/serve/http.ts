@@ -7,11 +7,11 @@ import type { HeaderReader } from '../dialect.ts';
 import { ERRORS, RpcError, shuttingDown, type ErrandError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { errorResponse, readableId } from '../jsonrpc.ts';
-import type { JsonRpcMessage, JsonRpcResponse } from '../jsonrpc.ts';
+import type { JsonRpcResponse } from '../jsonrpc.ts';
 import { ANONYMOUS } from '../task/principal.ts';
 import type { Principal } from '../task/principal.ts';
 import { createAuth, Unauthorized, type AuthOptions } from './auth/bearer.ts';
-import type { Exchange, Inbound } from './exchange.ts';
+import type { Exchange, Inbound, Reply, SessionDoor } from './exchange.ts';
 import { GRACE_MS, LAST_WORDS_MS } from './farewell.ts';
 import { createHealth, type HealthOptions, type Readiness } from './health.ts';
 import { readBody } from './http/body.ts';
@@ -26,7 +26,7 @@ import {
 } from './http/gate.ts';
 import type { RequestHead } from './http/gate.ts';
 import { answerRefusals } from './http/refusals.ts';
-import { KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS, toEvent } from './http/sse.ts';
+import { eventsOf, KEEP_ALIVE, KEEP_ALIVE_MS, SSE_HEADERS } from './http/sse.ts';
 
 export interface HttpOptions {
   /** Default 8080; 0 takes a free one. */
@@ -106,9 +106,11 @@ export async function serveHttp(
         if (metadata) return sendMetadata(response, metadata);
         return sendJson(response, 404, { error: `There is nothing here. The MCP endpoint is at ${path}` });
       }
-      checkCarrier(head, gate);
+      const visit = exchange.sessions && visitOf(request, exchange.sessions);
+      if (!visit) checkCarrier(head, gate);
       if (closing) throw shuttingDown();
       const caller = await callerOf(request);
+      if (visit) return await answer(new HttpInbound(undefined, caller, response), response, visit);
       message = parseBody(await readBody(request, gate));
       await answer(new HttpInbound(message, caller, response), response);
     } catch (thrown) {
@@ -130,18 +132,23 @@ export async function serveHttp(
     return { principal: principal ? await principal(request) : ANONYMOUS };
   }
 
-  async function answer(inbound: HttpInbound, response: ServerResponse): Promise<void> {
+  async function answer(
+    inbound: HttpInbound,
+    response: ServerResponse,
+    act: (inbound: Inbound) => Promise<Reply> = exchange,
+  ): Promise<void> {
     underWay.add(inbound);
-    const reply = await exchange(inbound).finally(() => underWay.delete(inbound));
+    const reply = await act(inbound).finally(() => underWay.delete(inbound));
     if (response.headersSent) return; // it came too late
     if (reply.kind === 'response') {
+      if (reply.session !== undefined) response.setHeader('mcp-session-id', reply.session);
       const scopes = auth && scopesAskedFor(reply.body);
       if (!scopes) return sendJson(response, reply.status, reply.body);
       // Who has no token yet is answered with the status that makes clients look for one.
       const error = inbound.principal.kind === 'anonymous' ? undefined : 'insufficient_scope';
       response.setHeader('www-authenticate', auth.challenge(scopes, error));
       sendJson(response, error ? 403 : 401, reply.body);
-    } else if (reply.kind === 'stream') await sendStream(response, reply.messages);
+    } else if (reply.kind === 'stream' || reply.kind === 'events') await sendStream(response, eventsOf(reply));
     else response.writeHead(202, { 'content-length': 0 }).end();
   }
 
@@ -201,6 +208,12 @@ export async function serveHttp(
 function headOf({ method, headers }: IncomingMessage): RequestHead {
   const { host, origin, 'content-type': contentType, 'content-length': contentLength } = headers;
   return { method, host, origin, contentType, contentLength };
+}
+
+/** What a request without a message does to a session; `undefined` where it names none. */
+function visitOf({ method, headers }: IncomingMessage, { listen, end }: SessionDoor) {
+  if (headers['mcp-session-id'] === undefined) return undefined;
+  return method === 'GET' ? listen : method === 'DELETE' ? end : undefined;
 }
 
 function headerOf(request: IncomingMessage, name: string): string | undefined {
@@ -267,17 +280,17 @@ class HttpInbound implements Inbound {
   }
 }
 
-/** Writes messages as they come, and no faster than the client reads them. */
-async function sendStream(response: ServerResponse, messages: AsyncIterable<JsonRpcMessage>): Promise<void> {
+/** Writes events as they come, and no faster than the client reads them. */
+async function sendStream(response: ServerResponse, events: AsyncIterable<string>): Promise<void> {
   response.writeHead(200, SSE_HEADERS).flushHeaders();
   response.write(KEEP_ALIVE); // some proxies hold a response back until its body begins
   const beat = setInterval(() => {
     if (!response.writableNeedDrain) response.write(KEEP_ALIVE);
   }, KEEP_ALIVE_MS);
   try {
-    for await (const message of messages) {
+    for await (const event of events) {
       if (response.destroyed) break;
-      if (!response.write(toEvent(message))) await drained(response);
+      if (!response.write(event)) await drained(response);
     }
   } finally {
     clearInterval(beat);

@@ -113,17 +113,6 @@ describe('a line', () => {
 });
 
 describe('the client', () => {
-  it('of an older revision is told ours (N-2)', async () => {
-    const { input, messages, until } = await setUp();
-    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'old', version: '1' } };
-    input.write(`${JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params })}\n`);
-    await until(1);
-    expect(messages()[0]).toMatchObject({
-      id: 0,
-      error: { code: -32022, data: { supported: ['2026-07-28'], requested: '2025-11-25' } },
-    });
-  });
-
   it('is the local principal, asks many things at once, and needs no headers', async () => {
     const answers: ((answer: CallAnswer) => void)[] = [];
     const { request, messages, until, engine } = await setUp(() => new Promise((resolve) => answers.push(resolve)));

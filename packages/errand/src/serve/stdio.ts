@@ -6,7 +6,7 @@ import { isObject } from '../json.ts';
 import { errorResponse, isRequestId, parseMessage, readableId } from '../jsonrpc.ts';
 import type { JsonRpcMessage, RequestId } from '../jsonrpc.ts';
 import { LOCAL } from '../task/principal.ts';
-import type { Exchange } from './exchange.ts';
+import type { Exchange, Pipe } from './exchange.ts';
 import { GRACE_MS, LAST_WORDS_MS } from './farewell.ts';
 import { LineSplitter } from './stdio/lines.ts';
 
@@ -37,6 +37,8 @@ const MOST_UNREAD = 8 * 1024 ** 2;
 export async function serveStdio(exchange: Exchange, options: StdioOptions = {}): Promise<StdioServing> {
   const { input = process.stdin, output = process.stdout, log } = options;
   const underWay = new Map<RequestId, AbortController>();
+  const client = new AbortController();
+  const pipe: Pipe = { closed: client.signal, send: (message) => void send(message) };
   const lines = new LineSplitter();
   const blocked = new Set<() => void>();
   let over = false;
@@ -79,7 +81,7 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
     const gone = new AbortController();
     if (id !== undefined) underWay.set(id, gone);
     try {
-      const reply = await exchange({ message, principal: LOCAL, signal: gone.signal });
+      const reply = await exchange({ message, principal: LOCAL, signal: gone.signal, pipe });
       // A request that its client took back is not answered.
       if (reply.kind === 'response' && (!gone.signal.aborted || isFarewell(gone.signal))) await send(reply.body);
       if (reply.kind === 'stream') {
@@ -119,7 +121,8 @@ export async function serveStdio(exchange: Exchange, options: StdioOptions = {})
     reads = false;
     input.off('data', read).off('end', end).off('close', end).off('error', end).pause();
     onIdle();
-    for (const gone of underWay.values()) gone.abort();
+    for (const request of underWay.values()) request.abort();
+    client.abort();
     unblock();
     finish();
   }

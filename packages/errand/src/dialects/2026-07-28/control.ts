@@ -3,9 +3,9 @@ import { missingCapability } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import type { TaskEvent } from '../../task/event.ts';
 import type { Task, TaskStatus } from '../../task/task.ts';
+import { invalid, isTexts, taskIdOf } from '../params.ts';
 import { detailedTask, plainTask, progressOf, serverStamp, signedBy, statusOf } from './encode.ts';
 import { ERRAND, knowsErrand, type Envelope } from './envelope.ts';
-import { invalid, isTexts } from './params.ts';
 
 /*
  * Our own extension `dev.errand/tasks`: methods under `errand/`, for whoever declares it in a request.
@@ -85,11 +85,6 @@ export function createControlResults({ info }: Served): ControlResults {
     list: ({ tasks, next }) =>
       complete({ tasks: tasks.map((task) => plainTask(task, true)), ...(next !== undefined && { nextCursor: next }) }),
   };
-}
-
-function taskIdOf({ taskId }: JsonObject): string {
-  if (typeof taskId !== 'string') throw invalid('taskId must be a string');
-  return taskId;
 }
 
 function limitOf({ limit = MOST }: JsonObject): number {

@@ -94,18 +94,11 @@ describe('the envelope', () => {
     }
   });
 
-  it('is what older clients do not send: they are told the revision (N-1)', () => {
-    const initialize = {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'initialize',
-      params: { protocolVersion: '2025-11-25' },
-    } as const;
-    const told = error(-32022, 400, { data: { supported: ['2026-07-28'], requested: '2025-11-25' } });
-    expect(() => alone(initialize)).toThrow(told);
-    expect(() => decodeFrame(initialize, { headers: { 'mcp-protocol-version': undefined } })).toThrow(told);
+  it('is what clients of other revisions do not send: they are told ours', () => {
     const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' } as const;
-    expect(() => decodeFrame(list, { headers: { 'mcp-protocol-version': '2025-11-25' } })).toThrow(told);
+    expect(() => decodeFrame(list, { headers: { 'mcp-protocol-version': '2025-06-18' } })).toThrow(
+      error(-32022, 400, { data: { supported: ['2026-07-28'], requested: '2025-06-18' } }),
+    );
   });
 });
 

@@ -4,17 +4,10 @@ import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import type { JsonRpcRequest } from '../../jsonrpc.ts';
 import { traceContextOf } from '../../traceparent.ts';
+import { inputCapabilities } from '../client-capabilities.ts';
+import { calledTool, idempotencyKeyOf, invalid, isTexts, responsesOf, taskIdOf } from '../params.ts';
 import { decodeControl, isControl } from './control.ts';
-import {
-  inputCapabilities,
-  knowsErrand,
-  META,
-  readEnvelope,
-  takesTasks,
-  TASKS,
-  unsupported,
-  VERSION,
-} from './envelope.ts';
+import { knowsErrand, readEnvelope, takesTasks, TASKS, unsupported, VERSION } from './envelope.ts';
 import type { Envelope } from './envelope.ts';
 import {
   checkMethodHeader,
@@ -24,7 +17,6 @@ import {
   paramHeadersOf,
 } from './headers.ts';
 import type { ParamHeader } from './headers.ts';
-import { invalid, isTexts } from './params.ts';
 
 /** The methods that are answered here. */
 const OURS = new Set([
@@ -88,14 +80,14 @@ export function createDecode({ engine, backed }: Served): Dialect['decode'] {
           : { kind: 'call', call, extended, progressToken: progressToken as ProgressToken };
       }
       case 'tasks/get':
-        return { kind: 'read', taskId: taskIdOf(request, envelope), extended: knowsErrand(envelope) };
+        return { kind: 'read', taskId: taskOf(request, envelope), extended: knowsErrand(envelope) };
       case 'tasks/update': {
-        const taskId = taskIdOf(request, envelope);
+        const taskId = taskOf(request, envelope);
         if (!isObject(params.inputResponses)) throw invalid('inputResponses must be an object');
         return { kind: 'answer', taskId, responses: params.inputResponses };
       }
       case 'tasks/cancel':
-        return { kind: 'cancel', taskId: taskIdOf(request, envelope) };
+        return { kind: 'cancel', taskId: taskOf(request, envelope) };
       case 'subscriptions/listen':
         return decodeListen(params, envelope);
       case 'tools/list':
@@ -114,40 +106,25 @@ function decodeCall(
   header: HeaderReader | undefined,
 ): (Command & { kind: 'call' })['call'] {
   // An older client's `params.task` is not looked at (E-19).
-  const { name, arguments: args = {}, inputResponses, requestState } = params;
-  if (typeof name !== 'string') throw invalid('name must be a string');
-  if (!isObject(args)) throw invalid('arguments must be an object');
+  const { inputResponses, requestState } = params;
+  const called = calledTool(params);
   if (requestState !== undefined && typeof requestState !== 'string') throw invalid('requestState must be a string');
   const trace = traceContextOf(envelope.meta, header);
-  const call = {
-    tool: name,
-    arguments: args,
+  return {
+    ...called,
     takesTasks: takesTasks(envelope),
-    capabilities: inputCapabilities(envelope),
+    capabilities: inputCapabilities(envelope.capabilities),
     ...(inputResponses === undefined ? {} : { inputResponses: responsesOf(inputResponses) }),
     ...(requestState === undefined ? {} : { requestState }),
     ...(trace && { trace }),
+    ...idempotencyKeyOf(envelope.meta),
   };
-  const key = envelope.meta[META.idempotencyKey];
-  if (key === undefined) return call;
-  if (typeof key !== 'string') throw invalid(`_meta["${META.idempotencyKey}"] must be a string`);
-  return { ...call, idempotencyKey: key };
-}
-
-function responsesOf(value: unknown): Record<string, JsonObject> {
-  if (!isObject(value)) throw invalid('inputResponses must be an object');
-  for (const [key, response] of Object.entries(value)) {
-    if (!isObject(response)) throw invalid(`inputResponses[${JSON.stringify(key)}] must be an object`);
-  }
-  return value as Record<string, JsonObject>;
 }
 
 /** The task that a request is about. That its sender takes tasks comes first (E-11), so that nobody can probe for ids. */
-function taskIdOf({ method, params }: JsonRpcRequest, envelope: Envelope): string {
+function taskOf({ method, params = {} }: JsonRpcRequest, envelope: Envelope): string {
   requireTasks(envelope, method);
-  const taskId = params?.taskId;
-  if (typeof taskId !== 'string') throw invalid('taskId must be a string');
-  return taskId;
+  return taskIdOf(params);
 }
 
 function requireTasks(envelope: Envelope, what: string): void {

@@ -4,6 +4,7 @@ import type { CallAnswer, SeenTask } from '../../engine/engine.ts';
 import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import type { Task, ToolResult } from '../../task/task.ts';
+import { theirTools } from '../tool-lists.ts';
 import { ERRAND, META, TASKS, VERSION } from './envelope.ts';
 
 /** The part of a dialect that makes results. */
@@ -37,13 +38,9 @@ export function createEncode({ info, engine }: Served): Encode {
       });
     },
     listed(tools, backend = {}) {
-      // A tool of ours hides one of the backend that has the same name, on whatever page that is.
-      const theirs = (Array.isArray(backend.tools) ? backend.tools : []).filter(
-        (tool) => !isObject(tool) || typeof tool.name !== 'string' || !engine.hasTool(tool.name),
-      );
       return signed({
         resultType: 'complete',
-        tools: [...(tools as unknown as JsonObject[]), ...theirs],
+        tools: [...(tools as unknown as JsonObject[]), ...theirTools({ engine }, backend)],
         ...(typeof backend.nextCursor === 'string' ? { nextCursor: backend.nextCursor } : {}),
         ...UNCACHED,
       });

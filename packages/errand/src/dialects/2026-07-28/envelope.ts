@@ -3,7 +3,6 @@ import { ErrandError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { JsonRpcRequest } from '../../jsonrpc.ts';
-import type { InputCapabilities } from '../../task/input.ts';
 
 /** The revision that this folder speaks. */
 export const VERSION = '2026-07-28';
@@ -23,7 +22,6 @@ export const META = {
   serverInfo: 'io.modelcontextprotocol/serverInfo',
   subscriptionId: 'io.modelcontextprotocol/subscriptionId',
   relatedTask: 'io.modelcontextprotocol/related-task',
-  idempotencyKey: 'dev.errand/idempotencyKey',
 } as const;
 
 const LOG_LEVELS = new Set(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']);
@@ -40,7 +38,7 @@ export interface Envelope {
 export function readEnvelope(request: JsonRpcRequest, header?: HeaderReader): Envelope {
   const meta = request.params?._meta;
   const version = isObject(meta) ? meta[META.protocolVersion] : undefined;
-  if (!isObject(meta) || version === undefined) throw unclaimed(request, header?.('mcp-protocol-version'));
+  if (!isObject(meta) || version === undefined) throw unclaimed(header?.('mcp-protocol-version'));
   if (typeof version !== 'string') throw malformed(META.protocolVersion, 'must be a string');
   const capabilities = meta[META.clientCapabilities];
   if (!isObject(capabilities)) throw malformed(META.clientCapabilities, 'must be an object');
@@ -61,9 +59,8 @@ export function readEnvelope(request: JsonRpcRequest, header?: HeaderReader): En
   return { version, capabilities, meta };
 }
 
-/** The request does not name its revision: an older client (N-1, N-2), or one that forgot to (N-4). */
-function unclaimed(request: JsonRpcRequest, header: string | undefined): ErrandError {
-  if (request.method === 'initialize') return unsupported(request.params?.protocolVersion);
+/** The request does not name its revision: its client speaks another one, or forgot to (N-4). */
+function unclaimed(header: string | undefined): ErrandError {
   if (header !== undefined && header !== VERSION) return unsupported(header);
   return malformed(META.protocolVersion, 'is required');
 }
@@ -88,23 +85,4 @@ export function takesTasks({ capabilities }: Envelope): boolean {
 /** Whether the sender knows our own extension. */
 export function knowsErrand({ capabilities }: Envelope): boolean {
   return isObject(capabilities.extensions) && isObject(capabilities.extensions[ERRAND]);
-}
-
-/** Which questions the sender can answer (F-1). An elicitation that names no mode is one by form. */
-export function inputCapabilities({ capabilities }: Envelope): InputCapabilities {
-  const { elicitation, sampling, roots } = capabilities;
-  return {
-    ...(isObject(elicitation)
-      ? {
-          elicitation: {
-            form: isObject(elicitation.form) || !isObject(elicitation.url),
-            url: isObject(elicitation.url),
-          },
-        }
-      : {}),
-    ...(isObject(sampling)
-      ? { sampling: { tools: isObject(sampling.tools), context: isObject(sampling.context) } }
-      : {}),
-    ...(isObject(roots) ? { roots: true } : {}),
-  };
 }

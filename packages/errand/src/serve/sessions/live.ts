@@ -1,0 +1,234 @@
+import type { SessionDialect } from '../../dialect.ts';
+import type { Engine, SeenTask } from '../../engine/engine.ts';
+import type { ErrandError } from '../../errors.ts';
+import type { RequestId } from '../../jsonrpc.ts';
+import type { Principal } from '../../task/principal.ts';
+import type { Pipe } from '../exchange.ts';
+import { Asking } from './asking.ts';
+import { Following } from './following.ts';
+import { createHosting, type Settle } from './hosting.ts';
+import { TaskQuestions } from './questions.ts';
+import { EventStream, type Outlet } from './streams.ts';
+import type { StreamPurpose, Tokens } from './token.ts';
+
+/** One session, as this server speaks with its client. */
+export interface Session {
+  /** Names it; `undefined` where the client sends each request without one. */
+  readonly key: string | undefined;
+  readonly principal: Principal;
+  readonly dialect: SessionDialect;
+}
+
+export interface LiveParts {
+  readonly engine: Engine;
+  readonly tokens: Pick<Tokens, 'stream'>;
+  readonly pipe?: Pipe | undefined;
+}
+
+/** How long a stream that was cut off can be gone on with, and what its request began is not given up, in ms. */
+export const RESUMABLE_MS = 5 * 60_000;
+
+/** So many streams of a session that are over can still be read again. */
+const KEPT_STREAMS = 32;
+
+/** So many tasks of a session are followed at once, beside those whose results are waited for. */
+const FOLLOWED = 1000;
+
+/**
+ * What this server keeps of a session while it hears of it: its streams, the requests under way, and what its client was
+ * asked. Nothing of it is needed again after a restart: what is open follows from the tasks.
+ */
+export class Live {
+  readonly session: Session;
+  readonly asking = new Asking();
+  readonly #parts: LiveParts;
+  readonly #streams = new Map<string, EventStream>();
+  readonly #onForgotten = new Map<EventStream, () => void>();
+  /** Where anything may be sent, latest last. */
+  readonly #general: Outlet[];
+  /** The streams on which the result of a task is waited for. */
+  readonly #results = new Map<string, EventStream[]>();
+  readonly #requests = new Map<RequestId, AbortController>();
+  /** Aborted when the server closes: what waits for the client goes on without it. */
+  readonly #closing = new AbortController();
+  readonly #following = new Map<string, Following>();
+  /** Has the client say by and by what it answers by a task of its own. */
+  readonly settle: Settle;
+  #touchedAt = performance.now();
+
+  constructor(session: Session, parts: LiveParts) {
+    this.session = session;
+    this.#parts = parts;
+    this.#general = parts.pipe ? [pipeOutlet(parts.pipe)] : [];
+    this.settle = createHosting(this.asking, () => this.outlet());
+  }
+
+  /** The newest way on which anything may be sent. */
+  outlet(taskId?: string): Outlet | undefined {
+    const results = taskId === undefined ? undefined : this.#results.get(taskId);
+    return results?.findLast(isOpen) ?? this.#general.findLast(isOpen);
+  }
+
+  /** Whether there is a way to the client beside the answers to its requests. */
+  get isListening(): boolean {
+    return this.#general.some(isOpen);
+  }
+
+  /** Whether anything of it is in use. */
+  isIdle(since: number): boolean {
+    return this.#touchedAt < since && this.#requests.size === 0 && !this.#general.some(isOpen);
+  }
+
+  /** Whether its client can come back to a stream. */
+  get isResumable(): boolean {
+    return this.session.key !== undefined && this.#parts.pipe === undefined;
+  }
+
+  get closing(): AbortSignal {
+    return this.#closing.signal;
+  }
+
+  get openStreams(): number {
+    return [...this.#streams.values()].filter(isOpen).length;
+  }
+
+  touch(): void {
+    this.#touchedAt = performance.now();
+  }
+
+  /** Makes a stream, which its client can come back to; `onForgotten` is called when it has not, and no longer can. */
+  open(purpose: StreamPurpose, onForgotten?: () => void): EventStream {
+    const { key = '' } = this.session;
+    const stream = new EventStream(this.#parts.tokens.stream(key, purpose), () => this.asking.place());
+    this.#streams.set(stream.token, stream);
+    if (onForgotten) this.#onForgotten.set(stream, onForgotten);
+    if (purpose.kind === 'any') this.#general.push(stream);
+    if (purpose.kind === 'result') {
+      this.#results.set(purpose.taskId, [...(this.#results.get(purpose.taskId) ?? []), stream]);
+    }
+    return stream;
+  }
+
+  stream(token: string): EventStream | undefined {
+    return this.#streams.get(token);
+  }
+
+  /** Forgets a stream that nobody was told of. */
+  discard(stream: EventStream): void {
+    stream.end();
+    this.#forget(stream);
+  }
+
+  /** Forgets what nobody came back to in time. */
+  sweep(now: number): void {
+    for (const stream of this.#streams.values()) {
+      if (!stream.isForgotten(now - RESUMABLE_MS)) continue;
+      const onForgotten = this.#onForgotten.get(stream);
+      stream.end();
+      this.#forget(stream);
+      onForgotten?.();
+    }
+    const over = [...this.#streams.values()].filter(({ isOver }) => isOver);
+    for (const stream of over.slice(0, Math.max(0, over.length - KEPT_STREAMS))) this.#forget(stream);
+  }
+
+  /** A request is under way until `done` is called; `cancel` ends it before. */
+  begin(id: RequestId): { readonly signal: AbortSignal; done(): void; abort(reason?: unknown): void } {
+    const controller = new AbortController();
+    this.#requests.set(id, controller);
+    return {
+      signal: controller.signal,
+      abort: (reason) => controller.abort(reason),
+      done: () => {
+        if (this.#requests.get(id) === controller) this.#requests.delete(id);
+        this.touch();
+      },
+    };
+  }
+
+  /** Takes a request back; never a task that it made (CASES 22, L-27). */
+  cancel(id: RequestId): void {
+    this.#requests.get(id)?.abort();
+  }
+
+  /** Tells the client of a task from now on. `tell`: also how it stands now. */
+  follow(taskId: string, tell = false): Following {
+    const known = this.#following.get(taskId);
+    if (known) return known;
+    const { engine } = this.#parts;
+    const { principal, dialect, key } = this.session;
+    const outlet = (): Outlet | undefined => this.outlet(taskId);
+    const questions = dialect.asks === 'by request' ? this.questions(outlet, true) : undefined;
+    const onEnd = (): void => void this.#following.delete(taskId);
+    const following = new Following(
+      { engine, principal, dialect, session: key, taskId, questions, outlet, onEnd },
+      tell,
+    );
+    this.#following.set(taskId, following);
+    return following;
+  }
+
+  /** Tells the client of a task that it made or asked for, where there is a way to. */
+  notice(task: SeenTask): void {
+    if (this.isListening && this.#following.size < FOLLOWED) this.follow(task.id);
+  }
+
+  /** Tells the client of the tasks that were made in its session. */
+  async recall(tell: boolean): Promise<void> {
+    const { key, principal } = this.session;
+    if (key === undefined) return;
+    for (const { id } of (await this.#parts.engine.bornIn(principal, key)).slice(0, FOLLOWED)) this.follow(id, tell);
+  }
+
+  /** Puts what a task asks to the client; `visible`: as its own questions. */
+  questions(outlet: () => Outlet | undefined, visible: boolean): TaskQuestions {
+    const { engine } = this.#parts;
+    const { principal, dialect } = this.session;
+    const { asking, settle } = this;
+    return new TaskQuestions({ engine, principal, dialect, asking, outlet, visible, settle });
+  }
+
+  /** Ends the streams on which something may come one day; who can come back to them does so elsewhere. */
+  drain(reason: ErrandError): void {
+    this.#closing.abort(reason);
+    for (const following of this.#following.values()) following.giveUp(reason);
+    this.#following.clear();
+    for (const outlet of this.#general) if (outlet instanceof EventStream) outlet.end();
+  }
+
+  /** Ends all streams and requests; `reason` is what they are told. */
+  end(reason: ErrandError): void {
+    for (const controller of this.#requests.values()) controller.abort(reason);
+    for (const following of this.#following.values()) following.stop();
+    this.#following.clear();
+    for (const stream of this.#streams.values()) stream.end();
+  }
+
+  #forget(stream: EventStream): void {
+    this.#streams.delete(stream.token);
+    this.#onForgotten.delete(stream);
+    const at = this.#general.indexOf(stream);
+    if (at >= 0) this.#general.splice(at, 1);
+    for (const [taskId, streams] of this.#results) {
+      const left = streams.filter((other) => other !== stream);
+      if (left.length === 0) this.#results.delete(taskId);
+      else this.#results.set(taskId, left);
+    }
+  }
+}
+
+function isOpen({ state }: Outlet): boolean {
+  return state === 'open';
+}
+
+function pipeOutlet(pipe: Pipe): Outlet {
+  return {
+    get state() {
+      return pipe.closed.aborted ? 'lost' : 'open';
+    },
+    send(message) {
+      pipe.send(message);
+      return () => false;
+    },
+  };
+}

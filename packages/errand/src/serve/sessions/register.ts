@@ -1,0 +1,133 @@
+import type { Terms } from '../../dialect.ts';
+import type { Engine } from '../../engine/engine.ts';
+import { ErrandError, shuttingDown } from '../../errors.ts';
+import { principalKey, type Principal } from '../../task/principal.ts';
+import type { Pipe } from '../exchange.ts';
+import { Live, RESUMABLE_MS, type Session } from './live.ts';
+import type { Opened, Tokens } from './token.ts';
+
+export interface RegisterParts {
+  readonly engine: Engine;
+  readonly tokens: () => Promise<Tokens>;
+  readonly maxStreams: number;
+}
+
+/** What no stream needs that cannot be gone on with. */
+const NO_TOKENS = { stream: () => '' };
+
+/** So many sessions are known by their ids without a look into them. */
+const REMEMBERED = 1000;
+
+/** How often it is looked for what nobody came back to, in ms. */
+const SWEEP_MS = 30_000;
+
+type Speak = (key: string, terms: Terms) => Session;
+
+/** The sessions of which this server keeps something. */
+export interface Register {
+  mint(principal: Principal, terms: Terms): Promise<{ readonly id: string; readonly key: string }>;
+  /** The session of an id. Rejects with `sessionNotFound`. */
+  find(id: string, principal: Principal, speak: Speak): Promise<Live>;
+  /** What a request without a session lives in. */
+  alone(session: Session): Live;
+  /** The session of a pipe, which ends with it. */
+  piped(session: Session, pipe: Pipe): Live;
+  /** Ends a session for good, as long as this process lives. */
+  end(live: Live): void;
+  /** Throws where there are as many streams as there may be. */
+  checkRoom(): void;
+  drain(): void;
+}
+
+export function createRegister({ engine, tokens, maxStreams }: RegisterParts): Register {
+  /** By id and principal: what an id says never changes. */
+  const known = new Map<string, { readonly session: Session; readonly opened: Opened }>();
+  const lives = new Map<string, Live>();
+  const piped = new Set<Live>();
+  /** Sessions that their clients have ended, and when; their ids would be good for a while. */
+  const ended = new Map<string, number>();
+  let sweeping: NodeJS.Timeout | undefined;
+
+  function sweep(): void {
+    const now = performance.now();
+    for (const [key, live] of lives) {
+      live.sweep(now);
+      if (!live.isIdle(now - RESUMABLE_MS)) continue;
+      live.end(shuttingDown());
+      lives.delete(key);
+    }
+    if (lives.size > 0) return;
+    clearInterval(sweeping);
+    sweeping = undefined;
+  }
+
+  return {
+    async mint(principal, terms) {
+      const { id, opened } = (await tokens()).mint(principal, terms);
+      return { id, key: opened.key };
+    },
+
+    async find(id, principal, speak) {
+      const all = await tokens();
+      const place = `${principalKey(principal)} ${id}`;
+      let found = known.get(place);
+      if (found === undefined) {
+        const opened = all.open(principal, id);
+        if (opened === undefined) throw sessionNotFound();
+        found = { session: speak(opened.key, opened.terms), opened };
+        known.set(place, found);
+        if (known.size > REMEMBERED) known.delete(known.keys().next().value!);
+      }
+      const { session, opened } = found;
+      if (ended.has(opened.key) || all.isOver(opened)) throw sessionNotFound();
+      const { key } = opened;
+      let live = lives.get(key);
+      if (live === undefined) {
+        live = new Live(session, { engine, tokens: all });
+        lives.set(key, live);
+        sweeping ??= setInterval(sweep, SWEEP_MS).unref();
+      }
+      return live;
+    },
+
+    alone: (session) => new Live(session, { engine, tokens: NO_TOKENS }),
+
+    piped(session, pipe) {
+      const live = new Live(session, { engine, tokens: NO_TOKENS, pipe });
+      piped.add(live);
+      pipe.closed.addEventListener('abort', () => {
+        piped.delete(live);
+        live.end(shuttingDown());
+      });
+      return live;
+    },
+
+    end(live) {
+      const { key } = live.session;
+      if (key === undefined) return;
+      lives.delete(key);
+      live.end(sessionNotFound());
+      void tokens().then((all) => {
+        for (const [other, issuedAt] of ended) if (all.isOver({ issuedAt })) ended.delete(other);
+        ended.set(key, all.now());
+      });
+    },
+
+    checkRoom() {
+      const open = [...lives.values(), ...piped].reduce((sum, live) => sum + live.openStreams, 0);
+      if (open >= maxStreams) throw new ErrandError('internal', 'Too many open streams; try again later');
+    },
+
+    drain() {
+      clearInterval(sweeping);
+      for (const live of [...lives.values(), ...piped]) live.drain(shuttingDown());
+    },
+  };
+}
+
+function sessionNotFound(): ErrandError {
+  return new ErrandError(
+    'sessionNotFound',
+    'Session not found: open a new one by initialize; its tasks are where they were',
+  );
+}
