@@ -1,8 +1,7 @@
 // Where to commit: on the thread of the event loop, as the store does, or on a thread of its own?
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { inFolder } from './folder.ts';
 import { quantile } from './load.ts';
 import { machine } from './machine.ts';
 import type { Writer } from './writers/batches.ts';
@@ -73,8 +72,7 @@ const { date, cpu, cores, node, loadAverage } = machine();
 console.log(`${date}Z, ${cpu}, ${cores} cores, Node ${node}, load average ${loadAverage.toFixed(1)}`);
 console.log(`best of ${ROUNDS} rounds of ${ROUND_MS} ms in turn\n`);
 console.log('                in flight      op/s   p50 ms   p99 ms  CPU µs/op  loop delay p99 ms');
-const folder = mkdtempSync(path.join(tmpdir(), 'errand-commit-'));
-try {
+await inFolder(async (folder) => {
   const writers = {
     'same thread': loopWriter(path.join(folder, 'loop.db')),
     'writer thread': await threadWriter(path.join(folder, 'thread.db')),
@@ -88,6 +86,4 @@ try {
     for (const { name, rounds } of all) print(name, inFlight, rounds);
   }
   for (const writer of Object.values(writers)) await writer.close();
-} finally {
-  rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 100 });
-}
+});

@@ -1,6 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { inFolder } from './folder.ts';
 import { load } from './load.ts';
 import type { Round } from './load.ts';
 import { machine, pinLoad } from './machine.ts';
@@ -17,11 +15,10 @@ const CONNECTIONS = 32;
 /** How long each subject runs before it counts, so that its code is compiled. */
 const WARM_UP_SECONDS = 1;
 
-async function run(): Promise<Report> {
+async function run(folder: string): Promise<Report> {
   const facts = machine();
   const cores = pinLoad();
   const subjects = SUBJECTS.filter(({ key }) => only.has(key));
-  const folder = mkdtempSync(path.join(tmpdir(), 'errand-bench-'));
   const servings = new Map<string, Serving>();
   try {
     for (const server of new Set(subjects.map((subject) => subject.server))) {
@@ -46,10 +43,9 @@ async function run(): Promise<Report> {
     };
   } finally {
     for (const serving of servings.values()) serving.stop();
-    rmSync(folder, { recursive: true, maxRetries: 5, retryDelay: 100 });
   }
 }
 
 const { rounds, seconds, only, json } = options();
-const report = await run();
+const report = await inFolder(run);
 console.log(json ? JSON.stringify(report, undefined, 2) : textOf(report));
