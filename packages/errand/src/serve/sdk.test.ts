@@ -47,7 +47,7 @@ async function said(reply: Reply): Promise<{ status: number; messages: JsonRpcMe
   if (reply.kind === 'response') return { status: reply.status, messages: [reply.body] };
   if (reply.kind === 'accepted') return { status: 202, messages: [] };
   const messages: JsonRpcMessage[] = [];
-  for await (const message of reply.messages) messages.push(message);
+  if (reply.kind !== 'stream') return { status: 202, messages: [] };
   return { status: 200, messages };
 }
 

@@ -201,7 +201,9 @@ export function createSessions(parts: SessionsParts): Sessions {
       method: 'tasks/result',
       params: { taskId: purpose.taskId },
     };
-    return answer(live, request, { ...visit, message: request });
+    const { principal, scopes, header, signal } = visit;
+    const inbound = { message: request, principal, signal, ...(scopes && { scopes }), ...(header && { header }) };
+    return answer(live, request, inbound);
   }
 
   async function end(visit: Visit): Promise<Reply> {

@@ -58,7 +58,8 @@ export async function answerCommand(
     case 'tasks':
       return list(engine, live, tokens, command.cursor);
     case 'follow':
-      throw new ErrandError('methodNotFound', `Method not found: ${request.method}`);
+      live.followResource(command.uri, command.on);
+      return {};
     case 'foreign':
       return passOn(backend!, live, request, inbound, channel);
   }

@@ -65,16 +65,18 @@ export class Asking {
     }
   }
 
-  /** Finds a way for what has none, or has lost it. */
+  /** Finds a way for what has none, or one that is open for what waits for its client to come back. */
   place(): void {
-    for (const asked of this.#all)
-      if (asked.sent === undefined || asked.sent.outlet.state === 'lost') this.#place(asked);
+    for (const asked of this.#all) {
+      const state = asked.sent?.outlet.state ?? 'lost';
+      if (state === 'lost' || (state === 'away' && asked.wanted.outlet()?.state === 'open')) this.#place(asked);
+    }
   }
 
   #place(asked: Asked): void {
     const { wanted, sent } = asked;
     const outlet = wanted.outlet();
-    if (outlet === undefined || outlet.state !== 'open') return;
+    if (outlet === undefined) return;
     sent?.retract();
     const id = wanted.question ? questionId(wanted.question) : randomUUID();
     const retract = outlet.send({ jsonrpc: '2.0', id, method: wanted.method, params: wanted.params(id) });
@@ -90,7 +92,7 @@ export class Asking {
     const { sent, wanted } = asked;
     if (sent === undefined || sent.retract()) return;
     const outlet = sent.outlet.state === 'open' ? sent.outlet : wanted.outlet();
-    if (outlet?.state === 'open') outlet.send(takenBack(sent.id, wanted.takenBack({})));
+    outlet?.send(takenBack(sent.id, wanted.takenBack({})));
   }
 
   #forget(asked: Asked): void {

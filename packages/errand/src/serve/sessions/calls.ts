@@ -52,7 +52,7 @@ function teller(live: Live, channel: Channel, token: string | number): (task: Se
   return (task) => {
     progress.hear(task);
     const outlet = channel.outlet();
-    const notification = outlet?.state === 'open' ? progress.next() : undefined;
+    const notification = outlet && progress.next();
     if (notification !== undefined) outlet!.send(notification, `progress of ${token}`);
   };
 }

@@ -3,7 +3,7 @@ import type { JsonRpcMessage, JsonRpcRequest } from '../../jsonrpc.ts';
 import type { Inbound, Reply, StreamEvent } from '../exchange.ts';
 import { acceptsStream, PLAIN_FOR, type Answer } from '../held.ts';
 import { RESUMABLE_MS, type Live } from './live.ts';
-import type { Outlet } from './streams.ts';
+import { bestOf, type Outlet } from './streams.ts';
 import type { StreamPurpose } from './token.ts';
 
 /** One request under way: how it can be taken back, and what can be sent before its response. */
@@ -41,7 +41,7 @@ export async function answerOver(
   });
   const channel: Channel = {
     signal: over,
-    outlet: () => (stream?.state === 'open' ? stream : live.outlet()),
+    outlet: () => bestOf([live.outlet(), stream]),
   };
   const answer = work(channel).finally(() => {
     stopLeaving();

@@ -88,9 +88,8 @@ export class Following {
     this.#progress ??= heldProgress(birth.progressToken, frame);
     this.#progress.hear(task);
     const way = outlet();
-    if (way?.state !== 'open') return;
-    const notification = this.#progress.next();
-    if (notification !== undefined) way.send(notification, `progress ${task.id}`);
+    const notification = way && this.#progress.next();
+    if (notification !== undefined) way!.send(notification, `progress ${task.id}`);
   }
 
   /** Waits no longer. */

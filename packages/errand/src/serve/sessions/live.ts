@@ -1,14 +1,15 @@
 import type { SessionDialect } from '../../dialect.ts';
 import type { Engine, SeenTask } from '../../engine/engine.ts';
-import type { ErrandError } from '../../errors.ts';
+import { ErrandError } from '../../errors.ts';
 import type { RequestId } from '../../jsonrpc.ts';
 import type { Principal } from '../../task/principal.ts';
+import type { Backend } from '../backend.ts';
 import type { Pipe } from '../exchange.ts';
 import { Asking } from './asking.ts';
 import { Following } from './following.ts';
 import { createHosting, type Settle } from './hosting.ts';
 import { TaskQuestions } from './questions.ts';
-import { EventStream, type Outlet } from './streams.ts';
+import { bestOf, EventStream, type Outlet } from './streams.ts';
 import type { StreamPurpose, Tokens } from './token.ts';
 
 /** One session, as this server speaks with its client. */
@@ -22,11 +23,15 @@ export interface Session {
 export interface LiveParts {
   readonly engine: Engine;
   readonly tokens: Pick<Tokens, 'stream'>;
+  readonly backend: Backend | undefined;
   readonly pipe?: Pipe | undefined;
 }
 
 /** How long a stream that was cut off can be gone on with, and what its request began is not given up, in ms. */
 export const RESUMABLE_MS = 5 * 60_000;
+
+/** How long the resources are remembered that a client wants to hear of, while it is not there to hear, in ms. */
+const SUBSCRIBED_MS = 3_600_000;
 
 /** So many streams of a session that are over can still be read again. */
 const KEPT_STREAMS = 32;
@@ -54,6 +59,9 @@ export class Live {
   readonly #following = new Map<string, Following>();
   /** Has the client say by and by what it answers by a task of its own. */
   readonly settle: Settle;
+  /** The resources of the backend that the client wants to hear of. */
+  readonly #resources = new Set<string>();
+  #stopChanges: (() => void) | undefined;
   #touchedAt = performance.now();
 
   constructor(session: Session, parts: LiveParts) {
@@ -61,22 +69,24 @@ export class Live {
     this.#parts = parts;
     this.#general = parts.pipe ? [pipeOutlet(parts.pipe)] : [];
     this.settle = createHosting(this.asking, () => this.outlet());
+    if (parts.pipe) this.#hearChanges();
   }
 
   /** The newest way on which anything may be sent. */
   outlet(taskId?: string): Outlet | undefined {
     const results = taskId === undefined ? undefined : this.#results.get(taskId);
-    return results?.findLast(isOpen) ?? this.#general.findLast(isOpen);
+    return bestOf([...this.#general, ...(results ?? [])]);
   }
 
   /** Whether there is a way to the client beside the answers to its requests. */
   get isListening(): boolean {
-    return this.#general.some(isOpen);
+    return this.outlet() !== undefined;
   }
 
-  /** Whether anything of it is in use. */
-  isIdle(since: number): boolean {
-    return this.#touchedAt < since && this.#requests.size === 0 && !this.#general.some(isOpen);
+  /** Whether nothing of it is in use, and was not for long. */
+  isIdle(now: number): boolean {
+    const patience = this.#resources.size > 0 ? SUBSCRIBED_MS : RESUMABLE_MS;
+    return this.#touchedAt < now - patience && this.#requests.size === 0 && !this.#general.some(isOpen);
   }
 
   /** Whether its client can come back to a stream. */
@@ -102,7 +112,10 @@ export class Live {
     const stream = new EventStream(this.#parts.tokens.stream(key, purpose), () => this.asking.place());
     this.#streams.set(stream.token, stream);
     if (onForgotten) this.#onForgotten.set(stream, onForgotten);
-    if (purpose.kind === 'any') this.#general.push(stream);
+    if (purpose.kind === 'any') {
+      this.#general.push(stream);
+      this.#hearChanges();
+    }
     if (purpose.kind === 'result') {
       this.#results.set(purpose.taskId, [...(this.#results.get(purpose.taskId) ?? []), stream]);
     }
@@ -188,9 +201,38 @@ export class Live {
     return new TaskQuestions({ engine, principal, dialect, asking, outlet, visible, settle });
   }
 
+  /** Tells the client of changes of a resource of the backend, or no longer. */
+  followResource(uri: string, on: boolean): void {
+    if (on && this.#resources.size >= FOLLOWED && !this.#resources.has(uri)) {
+      throw new ErrandError('overloaded', `a session hears of ${FOLLOWED} resources at most`);
+    }
+    if (on) this.#resources.add(uri);
+    else this.#resources.delete(uri);
+    this.#hearChanges();
+  }
+
+  /** Tells the client what the backend says has changed, as long as there is a way. */
+  #hearChanges(): void {
+    this.#stopChanges?.();
+    const watch = this.#parts.backend?.watch(
+      {
+        toolsListChanged: true,
+        promptsListChanged: true,
+        resourcesListChanged: true,
+        resourceSubscriptions: [...this.#resources],
+      },
+      (change) => {
+        this.outlet()?.send(change, JSON.stringify([change.method, change.params?.uri]));
+      },
+    );
+    this.#stopChanges = watch && (() => watch.stop());
+  }
+
   /** Ends the streams on which something may come one day; who can come back to them does so elsewhere. */
   drain(reason: ErrandError): void {
     this.#closing.abort(reason);
+    this.#stopChanges?.();
+    for (const stream of [...this.#results.values()].flat()) if (stream.isTold) stream.end();
     for (const following of this.#following.values()) following.giveUp(reason);
     this.#following.clear();
     for (const outlet of this.#general) if (outlet instanceof EventStream) outlet.end();
@@ -198,6 +240,7 @@ export class Live {
 
   /** Ends all streams and requests; `reason` is what they are told. */
   end(reason: ErrandError): void {
+    this.#stopChanges?.();
     for (const controller of this.#requests.values()) controller.abort(reason);
     for (const following of this.#following.values()) following.stop();
     this.#following.clear();

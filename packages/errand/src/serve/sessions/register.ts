@@ -2,12 +2,14 @@ import type { Terms } from '../../dialect.ts';
 import type { Engine } from '../../engine/engine.ts';
 import { ErrandError, shuttingDown } from '../../errors.ts';
 import { principalKey, type Principal } from '../../task/principal.ts';
+import type { Backend } from '../backend.ts';
 import type { Pipe } from '../exchange.ts';
-import { Live, RESUMABLE_MS, type Session } from './live.ts';
+import { Live, type Session } from './live.ts';
 import type { Opened, Tokens } from './token.ts';
 
 export interface RegisterParts {
   readonly engine: Engine;
+  readonly backend: Backend | undefined;
   readonly tokens: () => Promise<Tokens>;
   readonly maxStreams: number;
 }
@@ -39,7 +41,7 @@ export interface Register {
   drain(): void;
 }
 
-export function createRegister({ engine, tokens, maxStreams }: RegisterParts): Register {
+export function createRegister({ engine, backend, tokens, maxStreams }: RegisterParts): Register {
   /** By id and principal: what an id says never changes. */
   const known = new Map<string, { readonly session: Session; readonly opened: Opened }>();
   const lives = new Map<string, Live>();
@@ -52,7 +54,7 @@ export function createRegister({ engine, tokens, maxStreams }: RegisterParts): R
     const now = performance.now();
     for (const [key, live] of lives) {
       live.sweep(now);
-      if (!live.isIdle(now - RESUMABLE_MS)) continue;
+      if (!live.isIdle(now)) continue;
       live.end(shuttingDown());
       lives.delete(key);
     }
@@ -83,17 +85,17 @@ export function createRegister({ engine, tokens, maxStreams }: RegisterParts): R
       const { key } = opened;
       let live = lives.get(key);
       if (live === undefined) {
-        live = new Live(session, { engine, tokens: all });
+        live = new Live(session, { engine, backend, tokens: all });
         lives.set(key, live);
         sweeping ??= setInterval(sweep, SWEEP_MS).unref();
       }
       return live;
     },
 
-    alone: (session) => new Live(session, { engine, tokens: NO_TOKENS }),
+    alone: (session) => new Live(session, { engine, backend, tokens: NO_TOKENS }),
 
     piped(session, pipe) {
-      const live = new Live(session, { engine, tokens: NO_TOKENS, pipe });
+      const live = new Live(session, { engine, backend, tokens: NO_TOKENS, pipe });
       piped.add(live);
       pipe.closed.addEventListener('abort', () => {
         piped.delete(live);

@@ -4,12 +4,19 @@ import type { StreamEvent } from '../exchange.ts';
 /** A way to a client. */
 export interface Outlet {
   /**
-   * `open`: what is sent gets there. `done`: it ended in good order, and what was sent got there. `lost`: whether it
-   * did is not known, and nothing more will.
+   * `open`: what is sent gets there. `away`: it gets there if the client comes back for it. `done`: it ended in good
+   * order, and what was sent got there. `lost`: whether it did is not known, and nothing more will.
    */
-  readonly state: 'open' | 'done' | 'lost';
+  readonly state: 'open' | 'away' | 'done' | 'lost';
   /** `topic`: a later message on it makes this one needless. Returns how to take it back: whether nobody had read it. */
   send(message: JsonRpcMessage, topic?: string): () => boolean;
+}
+
+/** The best of several ways: one that is open, else one that may be again; of those the last. */
+export function bestOf(outlets: readonly (Outlet | undefined)[]): Outlet | undefined {
+  return (
+    outlets.findLast((outlet) => outlet?.state === 'open') ?? outlets.findLast((outlet) => outlet?.state === 'away')
+  );
 }
 
 /** An event that is remembered, so that it can be read again. */
@@ -46,6 +53,7 @@ export class EventStream implements Outlet {
 
   get state(): Outlet['state'] {
     if (this.#state === 'opening' || this.#state === 'read') return 'open';
+    if (this.#state === 'left') return 'away';
     return this.#state === 'ended' && this.isRead ? 'done' : 'lost';
   }
 
