@@ -45,9 +45,9 @@ function overStdio(backend: SdkBackend, request: JsonRpcRequest): Promise<Reply>
 /** All that a reply says, in order. */
 async function said(reply: Reply): Promise<{ status: number; messages: JsonRpcMessage[] }> {
   if (reply.kind === 'response') return { status: reply.status, messages: [reply.body] };
-  if (reply.kind === 'accepted') return { status: 202, messages: [] };
-  const messages: JsonRpcMessage[] = [];
   if (reply.kind !== 'stream') return { status: 202, messages: [] };
+  const messages: JsonRpcMessage[] = [];
+  for await (const message of reply.messages) messages.push(message);
   return { status: 200, messages };
 }
 
