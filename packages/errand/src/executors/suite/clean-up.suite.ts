@@ -12,7 +12,7 @@ function opener(closed: JsonObject[], options: { breaks?: () => boolean; task?: 
       {
         task: options.task ?? 'always',
         deadline: '2s',
-        inputSchema: z.object({ then: z.enum(['return', 'throw', 'sleep']) }),
+        inputSchema: z.object({ then: z.enum(['return', 'throw', 'ask']) }),
         retry: { attempts: 3, backoff: 10, when: ({ message }) => message.includes('door') },
         async onEnd(end, task) {
           const { status, result, error } = end;
@@ -27,7 +27,7 @@ function opener(closed: JsonObject[], options: { breaks?: () => boolean; task?: 
       async ({ then }, task) => {
         await task.step('open', () => 'opened');
         if (then === 'throw') throw new Error('broken');
-        if (then === 'sleep') await task.sleep('1s');
+        if (then === 'ask') await task.elicit('go', { message: 'Go?', schema: z.object({ go: z.boolean() }) });
         return 'done';
       },
     );
@@ -53,17 +53,17 @@ export function cleanUpSuite(openDisk: () => Disk): void {
       const bed = await makeBed(openDisk(), t);
       const closed: JsonObject[] = [];
       const { client } = await bed.server(opener(closed));
-      const id = await begin(client, 'open', { then: 'sleep' });
+      const id = await begin(client, 'open', { then: 'ask' });
       await client.cancel(id);
       await soon(() => closed.length > 0);
-      expect(closed).toEqual([{ id, then: 'sleep', status: 'cancelled', says: null }]);
+      expect(closed).toEqual([{ id, then: 'ask', status: 'cancelled', says: null }]);
     });
 
     it('comes after the deadline', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const closed: JsonObject[] = [];
       const { client } = await bed.server(opener(closed));
-      const id = await begin(client, 'open', { then: 'sleep' });
+      const id = await begin(client, 'open', { then: 'ask' });
       bed.advance(3000);
       await soon(() => closed.length > 0);
       expect(closed).toMatchObject([{ id, status: 'failed', says: expect.stringContaining('deadline') }]);
@@ -75,7 +75,7 @@ export function cleanUpSuite(openDisk: () => Disk): void {
       let tries = 0;
       const define = opener(closed, { breaks: () => ++tries < 3 });
       const first = await bed.server(define);
-      const id = await begin(first.client, 'open', { then: 'sleep' });
+      const id = await begin(first.client, 'open', { then: 'ask' });
       await first.client.cancel(id);
       first.store.crash();
       await bed.server(define);
