@@ -23,7 +23,7 @@ function weatherServer(): McpServer {
 }
 
 const errand = createErrand({ ...INFO, server: weatherServer });
-errand.tool('forecast', { task: 'always', pollInterval: '100ms' }, async (_args, task) => {
+errand.tool('forecast', { task: 'always', withoutTasks: 'refuse', pollInterval: '100ms' }, async (_args, task) => {
   const millimetres = await task.step('compute', () => 12);
   return `${millimetres} mm tomorrow`;
 });
