@@ -92,7 +92,7 @@ describe.each([
       error: { message: 'no luck' },
     });
     const broken = await (await tasks.callTool('broken', {}, AS_TASK)).result();
-    expect(broken).toMatchObject({ status: 'failed', error: { code: -31500 } });
+    expect(broken).toMatchObject({ status: 'failed', error: { message: 'the printer is on fire' } });
   });
 
   test('cancels a task', async () => {

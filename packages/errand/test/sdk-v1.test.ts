@@ -17,7 +17,7 @@ import { addSessionTools } from './fixtures/session-tools.ts';
 // The official client of revision 2025-11-25, with its experimental tasks.
 
 async function overHttp(): Promise<Transport> {
-  return new StreamableHTTPClientTransport(new URL((await served(addSessionTools)).url)) as Transport;
+  return new StreamableHTTPClientTransport(new URL((await served(addSessionTools)).url));
 }
 
 async function overStdio(): Promise<Transport> {
