@@ -6,6 +6,9 @@ import type { Fault } from './faults.ts';
 
 const PACKAGE = path.resolve(import.meta.dirname, '../..');
 
+/** The files that go with this process. */
+const bundles = new Set<string>();
+
 /**
  * Makes one file of the server and the sources of Errand, with a fault in them if one is given: a
  * server is started hundreds of times, and a loader would take most of the time. Resolves with the
@@ -15,7 +18,8 @@ export async function bundleServer(fault?: Fault): Promise<string> {
   // Within the package, so that its dependencies are found from there.
   const name = ['server', process.pid, ...(fault ? [fault.name] : [])].join('-');
   const outfile = path.join(PACKAGE, 'node_modules/.cache/crash', `${name}.mjs`);
-  process.once('exit', () => rmSync(outfile, { force: true }));
+  if (bundles.size === 0) process.once('exit', () => bundles.forEach((bundle) => rmSync(bundle, { force: true })));
+  bundles.add(outfile);
   await build({
     entryPoints: [path.join(import.meta.dirname, 'server.ts')],
     outfile,

@@ -2,24 +2,27 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../src/json.ts';
+import type { Input } from '../../src/task/input.ts';
 import type { Task } from '../../src/task/task.ts';
 import { send, type Answer } from './client.ts';
+import { Control, type Pause } from './control.ts';
 import type { Scenario } from './scenario.ts';
-import type { Life, Site } from './site.ts';
+import type { Life, Remains, Site } from './site.ts';
 import type { Check, Tally } from './tally.ts';
 import { endOf, endOfTask, endWith, hasEnded, openKeys, setback } from './view.ts';
 
 const POLL_EVERY = 20;
 
 /** A request was answered, or its server died meanwhile and nobody knows what became of it. */
-type Asked = Answer & { readonly life: Life };
+export type Asked = Answer & { readonly life: Life };
 
 /** Something that was acknowledged in a life, and must be true of the file from then on. */
 export interface Commitment {
   readonly life: number;
   readonly check: Check;
   readonly what: string;
-  holds(task: Task | undefined): boolean;
+  /** `tasks` are all of the file. */
+  holds(task: Task | undefined, tasks: Remains['tasks']): boolean;
 }
 
 /** A client that makes one call and sees it through, however often the server dies. */
@@ -34,6 +37,12 @@ export class Caller {
   readonly #thinking = new Set<string>();
   /** Questions that were open, and are not any more. */
   readonly #closed = new Set<string>();
+  readonly #control: Control;
+  /** The key of its call, where the scenario says so. */
+  readonly key: string | undefined;
+  /** What its call was answered with, if it was; and in which life it was last asked again. */
+  #answer: JsonObject | undefined;
+  #askedAgain = 0;
   readonly #ended: Promise<void>;
   #sayEnded!: () => void;
   #taskId: string | undefined;
@@ -46,7 +55,18 @@ export class Caller {
     this.scenario = scenario;
     this.#site = site;
     this.#tally = tally;
+    this.key = scenario.keyed && randomUUID();
+    this.#control = new Control({
+      scenario,
+      ask: (life, method, params) => this.#askIn(life, method, { taskId: this.#taskId!, ...params }),
+      hold: (life, check, what, holds) => this.#hold(life, check, what, holds),
+    });
     this.#ended = new Promise((resolve) => (this.#sayEnded = resolve));
+  }
+
+  /** While nothing of the task may begin, once it was told so. */
+  get pause(): Pause | undefined {
+    return this.#control.pause;
   }
 
   /** The task that the call was answered with. */
@@ -77,11 +97,12 @@ export class Caller {
   /** Goes on until the site is closed: once the task has ended it is read again in every life. */
   async run(): Promise<void> {
     try {
-      if (!(await this.#begin()) || this.#taskId === undefined) return;
+      if (!(await this.#begin()) || (this.#taskId === undefined && this.key === undefined)) return;
       for (let life: Life | undefined; ;) {
         life = await this.#site.serving(this.#end === undefined ? undefined : life);
         if (life === undefined) return;
-        await this.#look(life);
+        if (this.key !== undefined && this.#askedAgain < life.number) await this.#beginAgain(life);
+        if (this.#taskId !== undefined) await this.#look(life);
         if (this.#end === undefined) await pause(POLL_EVERY);
       }
     } catch (error) {
@@ -93,10 +114,11 @@ export class Caller {
   /** Calls the tool until that is answered. */
   async #begin(): Promise<boolean> {
     for (;;) {
-      const asked = await this.#ask('tools/call', { name: this.scenario.name, arguments: { number: 1 } });
+      const asked = await this.#ask('tools/call', this.#call);
       if (asked === undefined) return false;
       if (asked.error !== undefined) throw new Error(`the call was answered with ${JSON.stringify(asked.error)}`);
       if (asked.result === undefined) continue;
+      this.#answer = asked.result;
       if (asked.result['resultType'] === 'task') {
         this.#taskId = asked.result['taskId'] as string;
         const mayVanish = this.scenario.outlives === true;
@@ -104,6 +126,22 @@ export class Caller {
       } else this.#finish(endWith(asked.result), asked.result);
       return true;
     }
+  }
+
+  get #call(): JsonObject {
+    const call = { name: this.scenario.name, arguments: { number: 1 } };
+    return this.key === undefined ? call : { ...call, _meta: { 'dev.errand/idempotencyKey': this.key } };
+  }
+
+  /** Makes the call again under its key: the task is the same, or the answer is. */
+  async #beginAgain(life: Life): Promise<void> {
+    const { result, error } = await this.#askIn(life, 'tools/call', this.#call);
+    if (result === undefined && error === undefined) return;
+    this.#askedAgain = life.number;
+    const before = this.#answer!;
+    const isSame =
+      before['resultType'] === 'task' ? result?.['taskId'] === before['taskId'] : isDeepStrictEqual(result, before);
+    this.#tally.check('creations', isSame, () => this.#saying(`${show(before)}, then ${show(result ?? error)}`));
   }
 
   async #look(life: Life): Promise<void> {
@@ -149,6 +187,7 @@ export class Caller {
         this.#hold(life, 'cancels', 'the cancel', (task) => task?.status === 'cancelled');
       }
     }
+    await this.#control.act(life, view);
     for (const key of openKeys(view)) {
       const thinks = this.scenario.answers?.[key];
       if (thinks === undefined || this.#thinking.has(key)) continue;
@@ -169,8 +208,8 @@ export class Caller {
       if (error !== undefined) throw new Error(`an answer was answered with ${show(error)}`);
       if (result !== undefined) {
         this.#acknowledged.add(key);
-        this.#hold(life, 'answers', `the answer to "${key}"`, (task) =>
-          isDeepStrictEqual(task?.inputs[key]?.response, response),
+        this.#hold(life, 'answers', `the answer to "${key}"`, (task, tasks) =>
+          isDeepStrictEqual(inputOf(task, tasks, key)?.response, response),
         );
       }
     }
@@ -218,6 +257,15 @@ export class Caller {
   #saying(text: string): string {
     return `${this.scenario.name} ${this.#taskId}: ${text}`;
   }
+}
+
+/** A question of a task, or of one below it by its path. */
+function inputOf(root: Task | undefined, tasks: Remains['tasks'], key: string): Input | undefined {
+  const path = key.split('/').slice(0, -1).join('/');
+  const isMeant = ({ id, parent }: Task): boolean =>
+    path === '' ? id === root?.id : parent?.root === root?.id && parent?.path === path;
+  const asker = [...tasks.values()].find(({ task }) => isMeant(task));
+  return asker?.task.inputs[key.slice(path === '' ? 0 : path.length + 1)];
 }
 
 function show(value: unknown): string {

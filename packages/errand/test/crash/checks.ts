@@ -1,10 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue } from '../../src/json.ts';
-import type { JournalEntry } from '../../src/task/journal.ts';
-import { isTerminal } from '../../src/task/task.ts';
+import { counting, type JournalEntry } from '../../src/task/journal.ts';
+import { isTerminal, type Task } from '../../src/task/task.ts';
 import type { Caller } from './caller.ts';
 import { effectsOf, type Effect, type Line, type Seen } from './ledger.ts';
-import type { Remains } from './site.ts';
+import { SCENARIOS } from './scenarios.ts';
+import { checkGraphs } from './graphs.ts';
+import type { Kept, Remains } from './site.ts';
 import type { Tally } from './tally.ts';
 
 /** All that is known of a run once it is over. */
@@ -15,8 +17,6 @@ export interface Evidence {
   readonly ledger: readonly Line[];
   readonly wasKilled: boolean;
 }
-
-type Kept = Remains['tasks'] extends ReadonlyMap<string, infer T> ? T : never;
 
 /** Compares what clients were told, what is in the file, and what took place outside. */
 export function checkEvidence({ callers, remains, ledger, wasKilled }: Evidence, tally: Tally): void {
@@ -31,6 +31,9 @@ export function checkEvidence({ callers, remains, ledger, wasKilled }: Evidence,
     checkOutcome(caller, latest.get(caller.taskId ?? ''), wasKilled, tally);
   }
   checkEffects(effects, remains, latest, tally);
+  checkPauses(callers, effects, latest, tally);
+  checkCreations(remains, tally);
+  for (const { tasks } of remains) checkGraphs(tasks, tally);
   for (const [id, { task }] of latest) {
     tally.check('server', task.held === undefined, () => `${task.tool} ${id} is held: ${task.held}`);
   }
@@ -40,7 +43,11 @@ function checkCommitments(caller: Caller, remains: readonly Remains[], tally: Ta
   for (const { life, check, what, holds } of caller.commitments) {
     for (const { tasks } of remains.filter((found) => found.life >= life)) {
       const task = tasks.get(caller.taskId!)?.task;
-      tally.check(check, holds(task), () => `${nameOf(caller)}: ${what} is not in the file: ${JSON.stringify(task)}`);
+      tally.check(
+        check,
+        holds(task, tasks),
+        () => `${nameOf(caller)}: ${what} is not in the file: ${JSON.stringify(task)}`,
+      );
     }
   }
 }
@@ -76,14 +83,15 @@ function faultOf(journal: readonly JournalEntry[]): string | undefined {
   const begins = new Set<number>();
   const names = new Set<string>();
   const ends = new Set<number>();
-  for (const [index, entry] of journal.entries()) {
-    if (entry.seq !== index) return `entry ${entry.seq} stands where ${index} belongs`;
+  const gap = journal.findIndex(({ seq }, index) => seq !== index);
+  if (gap >= 0) return `entry ${journal[gap]!.seq} stands where ${gap} belongs`;
+  for (const entry of counting(journal)) {
     if (entry.type === 'begin') {
       const name = `${entry.kind} ${entry.name} ${entry.ordinal}`;
       if (names.has(name)) return `${name} begins twice`;
       names.add(name);
       begins.add(entry.seq);
-    } else if (entry.type === 'end') {
+    } else {
       if (!begins.has(entry.begin)) return `entry ${entry.seq} ends what did not begin`;
       if (ends.has(entry.begin)) return `entry ${entry.begin} ends twice`;
       ends.add(entry.begin);
@@ -117,7 +125,7 @@ function checkEffects(
     const place = `${task} ${step}`;
 
     const earlier = remains.filter((found) => found.life < life).flatMap(({ tasks }) => tasks.get(task) ?? []);
-    const recorded = earlier.some(({ journal }) => recordOf(journal, 'step', step) !== undefined);
+    const recorded = earlier.some(({ task, journal }) => isDone(task, recordOf(journal, 'step', step)));
     tally.check('steps', !recorded, () => `${name}: it was on record before`);
     const ended = earlier.some((kept) => isTerminal(kept.task));
     tally.check('ends', !ended, () => `${name}: its task had ended before`);
@@ -137,6 +145,44 @@ function checkEffects(
     if (text !== 'charged' && text !== 'not charged') continue;
     const tookPlace = once.has(`${id} charge`);
     tally.check('told', tookPlace === (text === 'charged'), () => `${task.tool} ${id} said "${text}"`);
+  }
+}
+
+/** Whether a step is over for good; one that failed may be tried again with its whole run. */
+function isDone({ tool }: Task, record: JsonValue | undefined): boolean {
+  if (record === undefined) return false;
+  const isFailure = typeof record === 'object' && record !== null && Object.hasOwn(record, 'failure');
+  return !isFailure || SCENARIOS.find(({ name }) => name === tool)?.options?.retry === undefined;
+}
+
+/** How long it may take until those hear of a pause that it holds up, in ms. */
+const HEARD_WITHIN = 250;
+
+function checkPauses(
+  callers: readonly Caller[],
+  effects: readonly Effect[],
+  latest: ReadonlyMap<string, Kept>,
+  tally: Tally,
+): void {
+  for (const caller of callers) {
+    const { pause, taskId } = caller;
+    if (pause === undefined) continue;
+    const { from, until = Infinity } = pause;
+    for (const { task, step, at } of effects) {
+      if (task !== taskId && latest.get(task)?.task.parent?.root !== taskId) continue;
+      const holds = at < from + HEARD_WITHIN || at >= until;
+      tally.check('pauses', holds, () => `${nameOf(caller)}: "${step}" began ${at - from} ms after the pause`);
+    }
+  }
+}
+
+function checkCreations(remains: readonly Remains[], tally: Tally): void {
+  for (const { tasks } of remains) {
+    const keyed = [...tasks.values()].flatMap(({ task }) => (task.idempotency === undefined ? [] : [task]));
+    for (const { id, tool, idempotency } of keyed) {
+      const same = keyed.filter((other) => other.idempotency!.key === idempotency!.key);
+      tally.check('creations', same.length === 1, () => `${tool} ${id}: its key has ${same.length} tasks`);
+    }
   }
 }
 
@@ -160,10 +206,11 @@ function recordOf(
   name: string,
   value?: JsonValue,
 ): JsonValue | undefined {
-  const values = journal.flatMap((entry): JsonValue[] => {
+  const valid = counting(journal);
+  const values = valid.flatMap((entry): JsonValue[] => {
     if (entry.type !== 'begin' || entry.kind !== kind || entry.name !== name) return [];
     if (kind === 'now' || kind === 'uuid') return [entry.value!];
-    const end = journal.find((other) => other.type === 'end' && other.begin === entry.seq);
+    const end = valid.find((other) => other.type === 'end' && other.begin === entry.seq);
     if (end?.type !== 'end') return [];
     return ['value' in end.outcome ? end.outcome.value : { failure: end.outcome.failure.message }];
   });

@@ -6,8 +6,10 @@ import {
   type Duration,
   type InputOptions,
   type RetryPolicy,
+  type SubtaskOptions,
   type TaskContext,
 } from '../../src/index.ts';
+import type { JsonObject, JsonValue } from '../../src/json.ts';
 import type { CallKind } from '../../src/task/journal.ts';
 import type { Ledger, Seen } from './ledger.ts';
 
@@ -18,6 +20,8 @@ export interface EffectOptions {
   readonly lasts?: number;
   /** How many attempts of each run fail. */
   readonly fails?: number;
+  /** Fails until it has taken place so often, in whatever run. */
+  readonly until?: number;
   readonly retry?: RetryPolicy;
 }
 
@@ -37,12 +41,18 @@ export interface Diary {
   /** A question, answered with some word. Throws what `elicit` throws. */
   ask(key: string, options?: InputOptions): Promise<string>;
   sleep(duration: Duration): Promise<void>;
+  /** A subtask, whose argument is its key; gives the text of its result. */
+  subtask(key: string, tool: string, options?: SubtaskOptions): Promise<string>;
+  /** Waits until the task is told something that begins with a word, and gives the word. */
+  hear(word: string): Promise<string>;
   now(): void;
   uuid(): void;
 }
 
-export function openDiary(task: TaskContext, ledger: Ledger, tookPlace: (step: string) => boolean): Diary {
+/** `timesOf` says how often the effect of a step took place. */
+export function openDiary(task: TaskContext, ledger: Ledger, timesOf: (step: string) => number): Diary {
   const seen: Seen[] = [];
+  let told: AsyncIterator<JsonValue> | undefined;
 
   /** Notes what came, also a failure, in the order in which it came. */
   async function noting<T>(kind: CallKind, name: string, call: Promise<T>): Promise<T> {
@@ -58,14 +68,14 @@ export function openDiary(task: TaskContext, ledger: Ledger, tookPlace: (step: s
 
   function effect(step: string, attempt: number, key: string, given: readonly Seen[], once: boolean): string {
     const gave = `${step} ${randomUUID().slice(0, 8)}`;
-    ledger.note({ type: 'effect', task: task.id, step, attempt, key, once, given, gave });
+    ledger.note({ type: 'effect', task: task.id, step, at: Date.now(), attempt, key, once, given, gave });
     return gave;
   }
 
   return {
     task,
     seen,
-    step(name, { lasts = 10, fails = 0, retry } = {}) {
+    step(name, { lasts = 10, fails = 0, until = 0, retry } = {}) {
       const given = [...seen];
       const call = task.step(
         name,
@@ -73,7 +83,7 @@ export function openDiary(task: TaskContext, ledger: Ledger, tookPlace: (step: s
           // At once: whatever the handler was given too early shows here first.
           const gave = effect(name, attempt, key, given, false);
           await pause(lasts);
-          if (attempt <= fails) throw new Error('not yet');
+          if (attempt <= fails || timesOf(name) < until) throw new Error('not yet');
           return gave;
         },
         retry === undefined ? {} : { retry },
@@ -102,15 +112,34 @@ export function openDiary(task: TaskContext, ledger: Ledger, tookPlace: (step: s
       noting(
         'step',
         `look up ${name}`,
-        task.step(`look up ${name}`, () => tookPlace(name)),
+        task.step(`look up ${name}`, () => timesOf(name) > 0),
       ),
     async ask(key, options = {}) {
       const form = { message: `What is ${key}?`, schema: WORD };
       const answer = await noting('input', key, task.elicit(key, { ...form, ...options }));
       return (answer.content as { word: string }).word;
     },
+    async subtask(key, tool, options = {}) {
+      const { content } = await noting('subtask', key, toJson(task.subtask(key, tool, { name: key }, options)));
+      return (content as { text: string }[])[0]!.text;
+    },
+    async hear(word) {
+      told ??= task.steering()[Symbol.asyncIterator]();
+      for (;;) {
+        const message = await noting('steering', 'steering', nextOf(told));
+        if (typeof message === 'string' && message.startsWith(word)) return word;
+      }
+    },
     sleep: (duration) => noting('sleep', 'sleep', task.sleep(duration)),
     now: () => void seen.push(['now', 'now', task.now()]),
     uuid: () => void seen.push(['uuid', 'uuid', task.uuid()]),
   };
+}
+
+async function toJson(result: PromiseLike<object>): Promise<JsonObject> {
+  return (await result) as JsonObject;
+}
+
+async function nextOf(messages: AsyncIterator<JsonValue>): Promise<JsonValue> {
+  return (await messages.next()).value as JsonValue;
 }

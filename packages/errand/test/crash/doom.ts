@@ -65,7 +65,8 @@ export function doomed(store: Store, ledger: Ledger, point: Point | undefined): 
       let what = 'nothing';
       const noted = () => {
         const creation = make();
-        what = (creation.entries ?? []).length === 0 ? 'a task' : 'a task with a journal';
+        const { entries = [], subtasks = [] } = creation;
+        what = subtasks.length > 0 ? 'a task with subtasks' : entries.length > 0 ? 'a task with a journal' : 'a task';
         return creation;
       };
       return write(
@@ -97,8 +98,13 @@ function die(): never {
 }
 
 /** What a change is, in a word or two, for the table of what was killed. */
-function nameOf(before: Task, { task, entries = [] }: Change): string {
+function nameOf(before: Task, { task, entries = [], subtasks = [] }: Change): string {
   if (isTerminal(task)) return `the end as ${task.status}`;
+  if (task.paused !== before.paused) return task.paused ? 'a pause' : 'a resume';
+  if (task.steering !== before.steering) return 'a message';
+  if (task.blocked !== before.blocked) return 'a subtask let run';
+  if (task.retries !== before.retries) return 'another try';
+  if (subtasks.length > 0) return 'a task for a subtask';
   for (const [key, { state }] of Object.entries(task.inputs)) {
     if (state === before.inputs[key]?.state) continue;
     return state === 'open' ? 'a question' : state === 'answered' ? 'an answer' : 'a question taken back';

@@ -92,8 +92,8 @@ export const FAULTS: readonly Fault[] = [
     edits: [
       {
         file: 'engine/calls/step.ts',
-        find: 'else if (run.journal.holdsUnwrittenValues)',
-        put: 'else if (run.signal.aborted)',
+        find: 'else if (run.pending || run.journal.holdsUnwrittenValues)',
+        put: 'else if (run.pending)',
       },
     ],
     cast: 'nap',
@@ -115,5 +115,47 @@ export const FAULTS: readonly Fault[] = [
     what: 'a replay runs also the steps that are on record',
     edits: [{ file: 'engine/journal.ts', find: 'if (this.#live) start(call);', put: 'start(call);' }],
     cast: 'press',
+  },
+  {
+    name: 'outlived',
+    what: 'a handler that returns within a replay does not wait for its subtasks',
+    edits: [
+      {
+        file: 'engine/calls/subtask.ts',
+        find: 'return this.#open.size;',
+        put: 'return [...this.#open.values()].filter(({ started }) => started).length;',
+      },
+    ],
+    cast: 'generations',
+  },
+  {
+    name: 'made-twice',
+    what: 'a replay makes subtasks that are there',
+    edits: [
+      {
+        file: 'engine/calls/subtask.ts',
+        find: 'open.call.replayed ? await this.#run.kin.read(open.id) : undefined',
+        put: 'undefined as Task | undefined',
+      },
+    ],
+    cast: 'diamond',
+  },
+  {
+    name: 'early-pause',
+    what: 'a pause is acknowledged before it is kept',
+    edits: [{ file: 'engine/commands/operator.ts', find: 'await store[how](', put: 'void store[how](' }],
+    cast: 'lunch',
+  },
+  {
+    name: 'early-key',
+    what: 'a call under a key is answered before its task is kept',
+    edits: [
+      {
+        file: 'engine/idempotency.ts',
+        find: 'const kept = await store.create(() => ({ task }));',
+        put: 'const kept = task; void store.create(() => ({ task }));',
+      },
+    ],
+    cast: 'order',
   },
 ];

@@ -17,6 +17,8 @@ export interface Effect {
   readonly life: number;
   readonly task: string;
   readonly step: string;
+  /** Ms since the epoch. */
+  readonly at: number;
   readonly attempt: number;
   readonly key: string;
   /** Must never take place twice for its task. */

@@ -2,13 +2,13 @@ import '../../../../scripts/node-version.mjs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { bundleServer } from './bundle.ts';
-import { MOMENTS, type Moment } from './doom.ts';
 import { FAULTS } from './faults.ts';
 import { killAtRandom, randomFrom } from './moments.ts';
-import { killAt, rehearse, type Cast, type Place } from './points.ts';
+import { killAt, killsAt, rehearse, type Place } from './points.ts';
 import { inParallel } from './pool.ts';
 import { prove } from './prove.ts';
 import { Report } from './report.ts';
+import type { Cast } from './scenario.ts';
 import { CASTS } from './scenarios.ts';
 import { openSites } from './site.ts';
 
@@ -19,7 +19,7 @@ and nothing is done twice.
   npm run test:crash -- --points         at commit points only
   npm run test:crash -- --random N       at N random moments only
   npm run test:crash -- --only CAST      at the commit points of one kind of work
-  npm run test:crash -- --seed S         decides the random moments (default: a new one, which is printed)
+  npm run test:crash -- --seed S         decides what is left to chance (default: a new one, which is printed)
   npm run test:crash -- --jobs N         so many servers at once (default: two for each core)
   npm run test:crash -- --fault NAME     puts a fault into the server; this must go red
   npm run test:crash -- --prove          all faults, one after the other; exits with 0 where each goes red
@@ -92,7 +92,7 @@ async function crash(): Promise<number> {
   const kills = options.points === true || options.only !== undefined ? count('random', 0) : count('random', 200);
   if (atPoints) await pointsOf(program, casts, report);
   if (kills > 0) await momentsOf(program, kills, report);
-  return report.close(kills > 0 ? seed : undefined);
+  return report.close(seed);
 }
 
 async function pointsOf(program: string, of: readonly Cast[], report: Report): Promise<void> {
@@ -102,10 +102,10 @@ async function pointsOf(program: string, of: readonly Cast[], report: Report): P
     report.add(rehearsal);
     places.push(...rehearsal.places);
   });
-  console.log(`${places.length} commit points in ${of.length} kinds of work; a kill at ${MOMENTS.join(', ')} of each`);
+  const kills = killsAt(places, seed);
+  console.log(`${places.length} commit points in ${of.length} kinds of work, ${kills.length} kills, seed ${seed}`);
   const left = new Map<Cast, number>();
-  for (const { cast } of places) left.set(cast, (left.get(cast) ?? 0) + MOMENTS.length);
-  const kills = places.flatMap((place) => MOMENTS.map((moment): [Place, Moment] => [place, moment]));
+  for (const [{ cast }] of kills) left.set(cast, (left.get(cast) ?? 0) + 1);
   await inParallel(jobs, kills, async ([place, moment]) => {
     const { cast } = place;
     const trial = await killAt(program, place, moment);

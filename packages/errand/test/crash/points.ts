@@ -1,16 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Moment, Point } from './doom.ts';
+import { MOMENTS, type Moment, type Point } from './doom.ts';
 import type { Write } from './ledger.ts';
-import type { Scenario } from './scenario.ts';
+import type { Cast } from './scenario.ts';
 import { Trial, type TrialReport } from './trial.ts';
 
 /** How long after its time a task is out of the file, in ms: sweeps come each second. */
 const SWEPT_AFTER = 1200;
-
-export interface Cast {
-  readonly name: string;
-  readonly scenarios: readonly Scenario[];
-}
 
 /** A write of an unkilled run. */
 export interface Place extends Pick<Point, 'number' | 'sweep'> {
@@ -21,6 +16,15 @@ export interface Place extends Pick<Point, 'number' | 'sweep'> {
 export interface PointReport extends TrialReport {
   /** Whether the server came to the point. */
   readonly reached: boolean;
+}
+
+/** The kills at these places; `turn` says with which moment those begin that have one each. */
+export function killsAt(places: readonly Place[], turn: number): readonly (readonly [Place, Moment])[] {
+  return places.flatMap((place, index) =>
+    place.cast.inTurn
+      ? [[place, MOMENTS[(index + turn) % MOMENTS.length]!] as const]
+      : MOMENTS.map((moment) => [place, moment] as const),
+  );
 }
 
 /** Runs a cast without a kill, and gives the writes that it came to. */

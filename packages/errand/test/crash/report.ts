@@ -5,6 +5,7 @@ import type { TrialReport } from './trial.ts';
 /** So many mistakes are shown in full. */
 const SHOWN = 10;
 const DETAIL = 2000;
+const WIDTH = Math.max(...Object.values(CHECKS).map((text) => text.length));
 
 /** Gathers what all runs came to, and prints it. */
 export class Report {
@@ -39,7 +40,7 @@ export class Report {
   }
 
   /** Prints the tables and the summary. Returns the exit code. */
-  close(seed: number | undefined): number {
+  close(seed: number): number {
     this.#printKills();
     this.#printChecks();
     this.#printEnds();
@@ -48,11 +49,10 @@ export class Report {
       console.log(`\nWRONG: ${CHECKS[check]}\n  ${detail.slice(0, DETAIL)}`);
     if (wrong.length > SHOWN) console.log(`\nand ${wrong.length - SHOWN} more`);
     if (this.#kept.length > 0) console.log(`\nFiles of runs with mistakes: ${this.#kept.slice(0, SHOWN).join(' ')}`);
-    const random = seed === undefined ? '' : ` and ${this.#atRandom} at random moments (seed ${seed})`;
     const looked = [...this.tally.looked.values()].reduce((sum, count) => sum + count, 0);
     const seconds = Math.round((performance.now() - this.#began) / 1000);
     console.log(
-      `\n${this.#atPoints} kills at commit points${random}, ${this.#tasks} calls, ${looked} checks, ${wrong.length} wrong, ${seconds} s`,
+      `\n${this.#atPoints} kills at commit points and ${this.#atRandom} at random moments (seed ${seed}), ${this.#tasks} calls, ${looked} checks, ${wrong.length} wrong, ${seconds} s`,
     );
     return wrong.length === 0 && this.#atPoints + this.#atRandom > 0 ? 0 : 1;
   }
@@ -67,11 +67,11 @@ export class Report {
   }
 
   #printChecks(): void {
-    console.log(`\n${'Check'.padEnd(70)}${'looked at'.padStart(10)}${'wrong'.padStart(7)}`);
+    console.log(`\n${'Check'.padEnd(WIDTH + 2)}${'looked at'.padStart(10)}${'wrong'.padStart(7)}`);
     for (const check of Object.keys(CHECKS) as Check[]) {
       const wrong = this.tally.wrong.filter((mistake) => mistake.check === check).length;
       console.log(
-        `${wrong === 0 ? '✓' : '✗'} ${CHECKS[check].padEnd(68)}${String(this.tally.looked.get(check) ?? 0).padStart(10)}${String(wrong).padStart(7)}`,
+        `${wrong === 0 ? '✓' : '✗'} ${CHECKS[check].padEnd(WIDTH)}${String(this.tally.looked.get(check) ?? 0).padStart(10)}${String(wrong).padStart(7)}`,
       );
     }
   }

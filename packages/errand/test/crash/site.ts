@@ -18,10 +18,17 @@ export interface Life {
   readonly isOver: boolean;
 }
 
+/** A task of a file. */
+export interface Kept {
+  readonly task: Task;
+  readonly journal: readonly JournalEntry[];
+}
+
 /** What was in the file when a life was over. */
 export interface Remains {
   readonly life: number;
-  readonly tasks: ReadonlyMap<string, { readonly task: Task; readonly journal: readonly JournalEntry[] }>;
+  /** All tasks by id, each after the one that made it. */
+  readonly tasks: ReadonlyMap<string, Kept>;
 }
 
 /** The sites that are not removed yet. */
@@ -123,8 +130,8 @@ export class Site {
   }
 
   /** What is in the file between two lives. Looks at a copy, so that the next life finds all as the last one left it. */
-  async remains(ids: Iterable<string>): Promise<Remains> {
-    const tasks: [string, { task: Task; journal: JournalEntry[] }][] = [];
+  async remains(): Promise<Remains> {
+    const tasks = new Map<string, Kept>();
     if (existsSync(this.#file)) {
       const copy = path.join(this.folder, 'copy.db');
       for (const suffix of ['', '-wal']) {
@@ -134,13 +141,15 @@ export class Site {
       rmSync(`${copy}-shm`, { force: true });
       const store = sqlite(copy);
       await store.open();
-      for (const id of ids) {
-        const task = await store.read(id);
-        if (task !== undefined) tasks.push([id, { task, journal: await store.journal(id) }]);
+      const found = await store.list('anonymous', { limit: Number.MAX_SAFE_INTEGER });
+      // Grows while it is walked.
+      for (const task of found) {
+        tasks.set(task.id, { task, journal: await store.journal(task.id) });
+        if (task.subtasks !== undefined) found.push(...(await store.subtasks(task.id)));
       }
       await store.close();
     }
-    return { life: this.#lives, tasks: new Map(tasks) };
+    return { life: this.#lives, tasks };
   }
 
   /** Kills what runs. Nobody is served any more. */

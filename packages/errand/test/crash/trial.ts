@@ -49,10 +49,7 @@ export class Trial {
 
   /** Looks at the file of a server that is dead. */
   async bury(): Promise<void> {
-    const { site } = this;
-    const ids = new Set(this.#callers.flatMap(({ taskId }) => taskId ?? []));
-    for (const line of site.ledger()) if (line.type === 'effect') ids.add(line.task);
-    this.#remains.push(await site.remains(ids));
+    this.#remains.push(await this.site.remains());
   }
 
   /** Ends the last life, and checks all that is known. */
