@@ -173,7 +173,9 @@ export type SessionCommand =
   /** The tasks of the caller; `cursor` is what the page before ended with, as it was given out. */
   | { readonly kind: 'tasks'; readonly cursor?: string }
   /** Hear when a resource of the backend changes, or no longer. */
-  | { readonly kind: 'follow'; readonly uri: string; readonly on: boolean };
+  | { readonly kind: 'follow'; readonly uri: string; readonly on: boolean }
+  /** Hear what the backend logs, from a level on. */
+  | { readonly kind: 'logs'; readonly level: string };
 
 /**
  * A wire revision as one session speaks it. Its server may send requests and notifications of its own, on whatever

@@ -22,3 +22,9 @@ export function inputCapabilities({ elicitation, sampling, roots }: JsonObject):
     ...(isObject(roots) ? { roots: true } : {}),
   };
 }
+
+const LOG_LEVELS = new Set<unknown>(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']);
+
+export function isLogLevel(value: unknown): value is string {
+  return LOG_LEVELS.has(value);
+}

@@ -104,7 +104,9 @@ class Hosted implements Transport {
   /** What the SDK's own HTTP entry asks before it dispatches, so that whoever stands in for it must too. */
   async #preflight(request: JsonRpcRequest, header: HeaderReader, authInfo: AuthInfo | undefined): Promise<void> {
     const { name, arguments: args } = request.params ?? {};
-    const called = request.method === 'tools/call' && typeof name === 'string';
+    // Clients of older revisions repeat nothing in headers.
+    const isRepeated = header('mcp-method') !== undefined;
+    const called = isRepeated && request.method === 'tools/call' && typeof name === 'string';
     const schema = called ? this.#mcp.toolInputSchemaJson(name) : undefined;
     if (schema) checkParamHeaders(paramHeadersOf(schema as JsonObject), isObject(args) ? args : {}, header);
     const challenge = await this.#challenge?.({ request, ...(authInfo ? { authInfo } : {}) });

@@ -12,13 +12,14 @@ import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import { isRequestId } from '../../jsonrpc.ts';
 import { traceContextOf } from '../../traceparent.ts';
+import { isLogLevel } from '../client-capabilities.ts';
 import { calledTool, idempotencyKeyOf, invalid, taskIdOf } from '../params.ts';
 
 /** Where there are no methods but those that are answered here: what lies there else is of other revisions. */
 const RESERVED = /^(tasks|errand|server|subscriptions)\//;
 
 /** What a backend of revision 2026-07-28 has no answer to. */
-const GONE = new Set(['initialize', 'logging/setLevel']);
+const GONE = new Set(['initialize']);
 
 /** Requests of this revision to commands. */
 export function createDecode(served: SessionServed, { capabilities }: Terms): SessionDialect['decode'] {
@@ -60,6 +61,10 @@ export function decodeCommon(
       if (!backed) throw methodNotFound(method);
       if (typeof params.uri !== 'string') throw invalid('uri must be a string');
       return { kind: 'follow', uri: params.uri, on: method === 'resources/subscribe' };
+    case 'logging/setLevel':
+      if (!backed) throw methodNotFound(method);
+      if (!isLogLevel(params.level)) throw invalid('level is no log level');
+      return { kind: 'logs', level: params.level };
     default:
       if (!backed || GONE.has(method) || RESERVED.test(method)) throw methodNotFound(method);
       return { kind: 'foreign' };

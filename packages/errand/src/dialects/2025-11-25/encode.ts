@@ -64,8 +64,8 @@ export function initialized(
   ours: JsonObject,
 ): JsonObject {
   const theirs = isObject(backend.capabilities) ? backend.capabilities : {};
-  // Extensions are agreed on in every request of the revision that has them, and logs as well.
-  const { extensions: _, logging: __, tasks: ___, ...capabilities } = theirs;
+  // Extensions are agreed on in every request of the revision that has them.
+  const { extensions: _, tasks: __, ...capabilities } = theirs;
   const { name, version, title } = info;
   const instructions = info.instructions ?? backend.instructions;
   return {

@@ -3,6 +3,7 @@ import { ErrandError } from '../../errors.ts';
 import { isObject } from '../../json.ts';
 import type { JsonObject, JsonValue } from '../../json.ts';
 import type { JsonRpcRequest } from '../../jsonrpc.ts';
+import { isLogLevel } from '../client-capabilities.ts';
 
 /** The revision that this folder speaks. */
 export const VERSION = '2026-07-28';
@@ -23,8 +24,6 @@ export const META = {
   subscriptionId: 'io.modelcontextprotocol/subscriptionId',
   relatedTask: 'io.modelcontextprotocol/related-task',
 } as const;
-
-const LOG_LEVELS = new Set(['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']);
 
 /** What each request says of its sender. It holds for that request alone. */
 export interface Envelope {
@@ -50,8 +49,7 @@ export function readEnvelope(request: JsonRpcRequest, header?: HeaderReader): En
     throw malformed(META.clientInfo, 'must be an object with a name and a version');
   }
   const level = meta[META.logLevel];
-  if (level !== undefined && !(typeof level === 'string' && LOG_LEVELS.has(level)))
-    throw malformed(META.logLevel, 'is no log level');
+  if (level !== undefined && !isLogLevel(level)) throw malformed(META.logLevel, 'is no log level');
   const token = meta.progressToken;
   if (token !== undefined && typeof token !== 'string' && !Number.isSafeInteger(token)) {
     throw malformed('progressToken', 'must be a string or an integer');

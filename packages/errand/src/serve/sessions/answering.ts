@@ -60,6 +60,9 @@ export async function answerCommand(
     case 'follow':
       live.followResource(command.uri, command.on);
       return {};
+    case 'logs':
+      live.logLevel = command.level;
+      return {};
     case 'foreign':
       return passOn(backend!, live, request, inbound, channel);
   }

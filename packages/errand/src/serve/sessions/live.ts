@@ -30,7 +30,7 @@ export interface LiveParts {
 /** How long a stream that was cut off can be gone on with, and what its request began is not given up, in ms. */
 export const RESUMABLE_MS = 5 * 60_000;
 
-/** How long the resources are remembered that a client wants to hear of, while it is not there to hear, in ms. */
+/** How long it is remembered what a client wants to hear of the backend, while it is not there to hear, in ms. */
 const SUBSCRIBED_MS = 3_600_000;
 
 /** So many streams of a session that are over can still be read again. */
@@ -61,6 +61,8 @@ export class Live {
   readonly settle: Settle;
   /** The resources of the backend that the client wants to hear of. */
   readonly #resources = new Set<string>();
+  /** From which level on the client wants to hear what the backend logs. */
+  logLevel: string | undefined;
   #stopChanges: (() => void) | undefined;
   #touchedAt = performance.now();
 
@@ -85,7 +87,7 @@ export class Live {
 
   /** Whether nothing of it is in use, and was not for long. */
   isIdle(now: number): boolean {
-    const patience = this.#resources.size > 0 ? SUBSCRIBED_MS : RESUMABLE_MS;
+    const patience = this.#resources.size > 0 || this.logLevel !== undefined ? SUBSCRIBED_MS : RESUMABLE_MS;
     return this.#touchedAt < now - patience && this.#requests.size === 0 && !this.#general.some(isOpen);
   }
 

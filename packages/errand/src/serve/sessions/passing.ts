@@ -26,7 +26,7 @@ export async function passOn(
   const { dialect } = live.session;
   let params = request.params ?? {};
   for (;;) {
-    const message = { ...request, params: inEnvelope(params, dialect.terms) };
+    const message = { ...request, params: inEnvelope(params, dialect.terms, live.logLevel) };
     const response = await responseOf(await exchange(asModern(inbound, message, channel.signal)), channel);
     if (response === undefined) throw new RpcError(-32603, 'the request was taken back');
     if ('error' in response) throw new RpcError(response.error.code, response.error.message, response.error.data);
@@ -62,7 +62,7 @@ export async function askBackend(
   throw new RpcError(response.error.code, response.error.message, response.error.data);
 }
 
-function inEnvelope(params: JsonObject, { client, capabilities }: Terms): JsonObject {
+function inEnvelope(params: JsonObject, { client, capabilities }: Terms, logLevel?: string): JsonObject {
   const { elicitation, sampling, roots } = capabilities;
   const declared: JsonObject = {
     ...(elicitation && { elicitation: { ...(elicitation.form && { form: {} }), ...(elicitation.url && { url: {} }) } }),
@@ -76,6 +76,7 @@ function inEnvelope(params: JsonObject, { client, capabilities }: Terms): JsonOb
       [META.protocolVersion]: VERSION,
       [META.clientCapabilities]: declared,
       [META.clientInfo]: { ...client },
+      ...(logLevel !== undefined && { [META.logLevel]: logLevel }),
     },
   };
 }

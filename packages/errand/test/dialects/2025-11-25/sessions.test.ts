@@ -28,7 +28,7 @@ async function bare(url: string, method: string, headers: Record<string, string>
     ...(body && { body: JSON.stringify(body) }),
   });
   const json = await response.text();
-  return { status: response.status, json: json === '' ? undefined : (JSON.parse(json)) };
+  return { status: response.status, json: json === '' ? undefined : JSON.parse(json) };
 }
 
 const LIST = { jsonrpc: '2.0', id: 1, method: 'tools/list' };
