@@ -185,6 +185,8 @@ export interface SessionDialect {
   readonly terms: Terms;
   /** How its client is asked before its call is answered: by requests of ours, or by a result, upon which it calls again. */
   readonly asks: 'by request' | 'by result';
+  /** How a task of the client is followed: by reading it, and then asking for its result, or by continuing it (L-53, K-21). */
+  readonly follows: 'get' | 'continue';
   /** Whether the client knows of subtasks. */
   readonly knowsSubtasks: boolean;
   /** What a request asks for. Throws an `RpcError` where it breaks a rule of the wire. */
@@ -196,11 +198,12 @@ export interface SessionDialect {
   /** How far a call is, or the task that was made of it. */
   progress(token: ProgressToken, report: ProgressReport, task?: Task): JsonRpcNotification;
   read(task: SeenTask): JsonObject;
-  answered(task: SeenTask): JsonObject;
   cancelled(task: Task): JsonObject;
-  /** What a task came to. Throws the `RpcError` that it came to. */
-  result(task: SeenTask): JsonObject;
-  continued(task: SeenTask): JsonObject;
+  /** The result of `result`, where the revision has that: what a task came to. Throws the `RpcError` that it came to. */
+  result?(task: SeenTask): JsonObject;
+  /** The results of `continue` and `answer`, where the revision has those. */
+  continued?(task: SeenTask): JsonObject;
+  answered?(task: Task): JsonObject;
   tasks(tasks: readonly Task[], nextCursor?: string): JsonObject;
   /** Where a task stands, for a client that did not ask. */
   status(task: SeenTask): JsonRpcNotification;

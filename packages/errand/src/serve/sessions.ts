@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { ServerInfo, SessionCommand, SessionRevision, Terms } from '../dialect.ts';
 import { revision20251125 } from '../dialects/2025-11-25/index.ts';
+import { revision202603 } from '../dialects/2026-03/index.ts';
 import type { Engine } from '../engine/engine.ts';
 import { ErrandError, RpcError, shuttingDown, toRpcError } from '../errors.ts';
 import { isObject } from '../json.ts';
@@ -21,7 +22,7 @@ import { createRegister } from './sessions/register.ts';
 import type { StreamPurpose, Tokens } from './sessions/token.ts';
 
 /** The revisions that are agreed on by `initialize`. The last one is offered to whoever asks for one that is not here. */
-const REVISIONS: readonly SessionRevision[] = [revision20251125];
+const REVISIONS: readonly SessionRevision[] = [revision202603, revision20251125];
 
 /** The versions that a request without a session may claim in its header (N-4). */
 const ALONE = new Map(REVISIONS.flatMap((revision) => revision.alone.map((version) => [version, revision])));
@@ -119,10 +120,10 @@ export function createSessions(parts: SessionsParts): Sessions {
     const read = decoded(live, request, inbound);
     if (read instanceof RpcError) return refusal(read, request, 200);
     const command = read;
-    const purpose: StreamPurpose =
-      command.kind === 'result'
-        ? { kind: 'result', taskId: command.taskId, request: request.id }
-        : { kind: 'request', request: request.id };
+    const isAboutTask = command.kind === 'result' || command.kind === 'continue';
+    const purpose: StreamPurpose = isAboutTask
+      ? { kind: 'task', method: request.method, taskId: command.taskId, request: request.id }
+      : { kind: 'request', request: request.id };
     if (command.kind === 'result') register.checkRoom();
     return answerOver(live, request, inbound, purpose, (channel) => work(live, request, inbound, channel));
 
@@ -198,7 +199,7 @@ export function createSessions(parts: SessionsParts): Sessions {
     const request: JsonRpcRequest = {
       jsonrpc: '2.0',
       id: purpose.request,
-      method: 'tasks/result',
+      method: purpose.method,
       params: { taskId: purpose.taskId },
     };
     const { principal, scopes, header, signal } = visit;

@@ -12,7 +12,7 @@ import { RELATED_TASK } from './envelope.ts';
 /** The part of a session's dialect that makes results. */
 export type Encode = Pick<
   SessionDialect,
-  'initialized' | 'listed' | 'called' | 'read' | 'answered' | 'cancelled' | 'result' | 'continued' | 'tasks' | 'passed'
+  'initialized' | 'listed' | 'called' | 'read' | 'cancelled' | 'result' | 'tasks' | 'passed'
 >;
 
 /** What the engine answers, as results of this revision. */
@@ -44,10 +44,8 @@ export function createEncode(served: SessionServed, { version }: Terms): Encode 
       return toolResult(answer.result);
     },
     read: plainTask,
-    answered: plainTask,
     cancelled: plainTask,
-    result: (task) => resultOf(task),
-    continued: plainTask,
+    result: resultOf,
     tasks: (tasks, nextCursor) => ({
       tasks: tasks.map((task) => plainTask(task)),
       ...(nextCursor !== undefined && { nextCursor }),

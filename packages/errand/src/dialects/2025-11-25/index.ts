@@ -12,6 +12,7 @@ export const revision20251125: SessionRevision = {
   speak: (served, terms): SessionDialect => ({
     terms,
     asks: 'by request',
+    follows: 'get',
     knowsSubtasks: false,
     decode: createDecode(served, terms),
     ...createEncode(served, terms),

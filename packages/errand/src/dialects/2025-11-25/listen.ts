@@ -7,7 +7,8 @@ import type { Task } from '../../task/task.ts';
 /** The part of a session's dialect that makes what a client did not ask for. */
 export type Unasked = Pick<SessionDialect, 'progress' | 'status' | 'news' | 'mark' | 'question'>;
 
-export function createUnasked({ hosts }: Terms): Unasked {
+/** `mark` says to which task a message belongs. */
+export function createUnasked({ hosts }: Pick<Terms, 'hosts'>, mark: SessionDialect['mark'] = markRelated): Unasked {
   return {
     progress: (progressToken, { progress, total, message }, task) => ({
       jsonrpc: '2.0',
@@ -44,7 +45,7 @@ export function createUnasked({ hosts }: Terms): Unasked {
 }
 
 /** Params that say to which task a message belongs (L-29, L-35). */
-export function mark(params: JsonObject, task?: Task): JsonObject {
+function markRelated(params: JsonObject, task?: Task): JsonObject {
   if (task === undefined) return params;
   return {
     ...params,

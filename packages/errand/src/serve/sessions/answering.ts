@@ -1,4 +1,5 @@
 import type { SessionCommand } from '../../dialect.ts';
+import { isAsking } from '../../engine/below.ts';
 import type { Engine, SeenTask } from '../../engine/engine.ts';
 import { ErrandError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
@@ -31,7 +32,7 @@ export async function answerCommand(
   inbound: Inbound,
   channel: Channel,
 ): Promise<JsonObject> {
-  const { dialect } = live.session;
+  const { principal, dialect } = live.session;
   switch (command.kind) {
     case 'ping':
       return {};
@@ -49,10 +50,11 @@ export async function answerCommand(
       return dialect.read(noticed(live, await seen(engine, live, command.taskId)));
     case 'result':
       await seen(engine, live, command.taskId);
-      return dialect.result(await untilEnded(live, command.taskId, channel));
+      return dialect.result!(await untilEnded(live, command.taskId, channel));
     case 'continue':
+      return goOn(engine, live, command);
     case 'answer':
-      throw new ErrandError('methodNotFound', `Method not found: ${request.method}`);
+      return dialect.answered!(await engine.answer(principal, command.taskId, command.responses));
     case 'cancel':
       return dialect.cancelled(await cancel(engine, live, command.taskId));
     case 'tasks':
@@ -74,6 +76,27 @@ async function seen(engine: Engine, { session }: Live, taskId: string): Promise<
   const task = await engine.read(principal, taskId, dialect.knowsSubtasks);
   if (task.parent !== undefined && !dialect.knowsSubtasks) throw new ErrandError('taskNotFound', 'Task not found');
   return task;
+}
+
+/** Answers what a task asks, and says where it stands, without waiting for anything (K-7 to K-11). */
+async function goOn(
+  engine: Engine,
+  live: Live,
+  { taskId, responses }: Extract<SessionCommand, { kind: 'continue' }>,
+): Promise<JsonObject> {
+  const { principal, dialect } = live.session;
+  if (responses !== undefined) {
+    const task = await engine.answer(principal, taskId, responses);
+    // As the answers left it: what comes of them is for the next time. It may still ask other things (M-8).
+    if (task.status !== 'input_required' && task.subtasks === undefined) return dialect.read(noticed(live, task));
+  }
+  const task = noticed(live, await seen(engine, live, taskId));
+  if (dialect.asks === 'by request' && isAsking(task)) {
+    // The questions go out before the answer, on its stream if there is no other (K-16).
+    await live.follow(taskId).known();
+    live.asking.place();
+  }
+  return dialect.continued!(task);
 }
 
 /** A client that looks at a task hears of it from then on, if there is a way. */

@@ -25,6 +25,7 @@ export interface FollowingParts {
 export class Following {
   readonly #parts: FollowingParts;
   readonly #waiting = new Set<Waiting>();
+  readonly #reading: Promise<void>;
   #unwatch: () => void;
   #latest: SeenTask | undefined;
   /** What the client was told last, or knows already. */
@@ -38,10 +39,15 @@ export class Following {
     const { engine, principal, taskId, dialect } = parts;
     // Watched before it is read, so that no change falls in between.
     this.#unwatch = engine.watch(taskId, (task) => this.#saw(task, true), dialect.knowsSubtasks);
-    engine.read(principal, taskId, dialect.knowsSubtasks).then(
+    this.#reading = engine.read(principal, taskId, dialect.knowsSubtasks).then(
       (task) => this.#saw(task, tell),
       (error: Error) => this.#fail(error),
     );
+  }
+
+  /** Resolves when its client was told how the task stands now. */
+  async known(): Promise<void> {
+    await this.#reading;
   }
 
   /** Resolves with the task once it has ended. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { SessionDialect } from '../../dialect.ts';
 import { isObject } from '../../json.ts';
 import type { JsonObject } from '../../json.ts';
 import type { JsonRpcResponse } from '../../jsonrpc.ts';
@@ -16,7 +17,11 @@ const ENDED = new Set<unknown>(['completed', 'failed', 'cancelled']);
 export type Settle = (response: JsonRpcResponse, take: (settled: JsonRpcResponse) => Promise<void>) => Promise<void>;
 
 /** Follows the tasks by which a client answers (L-53), until they have ended. */
-export function createHosting(asking: Asking, outlet: () => Outlet | undefined): Settle {
+export function createHosting(
+  asking: Asking,
+  follows: SessionDialect['follows'],
+  outlet: () => Outlet | undefined,
+): Settle {
   function request(method: string, params: JsonObject): Promise<JsonRpcResponse> {
     return new Promise((resolve) => {
       asking.ask({
@@ -32,10 +37,11 @@ export function createHosting(asking: Asking, outlet: () => Outlet | undefined):
   async function follow(taskId: string, pollInterval: unknown): Promise<JsonRpcResponse> {
     for (let wait = pollInterval; ;) {
       await delay(intervalOf(wait), undefined, { ref: false });
-      const response = await request('tasks/get', { taskId });
+      const response = await request(`tasks/${follows}`, { taskId });
       if ('error' in response) return response;
-      if (ENDED.has(response.result.status)) return request('tasks/result', { taskId });
-      wait = response.result.pollInterval;
+      const { status, pollInterval, result } = response.result;
+      if (ENDED.has(status)) return follows === 'get' ? request('tasks/result', { taskId }) : inlined(response, result);
+      wait = pollInterval;
     }
   }
 
@@ -47,6 +53,12 @@ export function createHosting(asking: Asking, outlet: () => Outlet | undefined):
       .then(take)
       .catch(() => undefined);
   };
+}
+
+/** What a task came to that says so itself (K-2, K-3). */
+function inlined({ jsonrpc, id }: JsonRpcResponse, result: unknown): JsonRpcResponse {
+  if (isObject(result)) return { jsonrpc, id: id!, result: result as JsonObject };
+  return { jsonrpc, id: id!, error: { code: -32603, message: 'the task of the client came to nothing' } };
 }
 
 function intervalOf(pollInterval: unknown): number {

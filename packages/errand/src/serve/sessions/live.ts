@@ -70,7 +70,7 @@ export class Live {
     this.session = session;
     this.#parts = parts;
     this.#general = parts.pipe ? [pipeOutlet(parts.pipe)] : [];
-    this.settle = createHosting(this.asking, () => this.outlet());
+    this.settle = createHosting(this.asking, session.dialect.follows, () => this.outlet());
     if (parts.pipe) this.#hearChanges();
   }
 
@@ -118,7 +118,7 @@ export class Live {
       this.#general.push(stream);
       this.#hearChanges();
     }
-    if (purpose.kind === 'result') {
+    if (purpose.kind === 'task') {
       this.#results.set(purpose.taskId, [...(this.#results.get(purpose.taskId) ?? []), stream]);
     }
     return stream;

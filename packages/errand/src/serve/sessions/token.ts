@@ -21,8 +21,8 @@ export interface Opened {
 export type StreamPurpose =
   /** Whatever there is to say (GET). */
   | { readonly kind: 'any' }
-  /** The result of a task, as the response to a request. */
-  | { readonly kind: 'result'; readonly taskId: string; readonly request: RequestId }
+  /** A task, and the response to a request about it, which can be made again. */
+  | { readonly kind: 'task'; readonly method: string; readonly taskId: string; readonly request: RequestId }
   /** Another request, whose answer only who began with it can give. */
   | { readonly kind: 'request'; readonly request: RequestId };
 
