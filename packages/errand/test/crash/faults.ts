@@ -58,12 +58,24 @@ export const FAULTS: readonly Fault[] = [
   },
   {
     name: 'early-task',
-    what: 'a task is acknowledged before it is kept',
+    what: 'a task whose handler is not replayed is acknowledged before it is kept',
     edits: [
       {
         file: 'engine/calling.ts',
         find: 'task: await store.create(() => ({ task })) }',
         put: 'task: (void store.create(() => ({ task })), task) }',
+      },
+    ],
+    cast: 'fragile',
+  },
+  {
+    name: 'early-attempt',
+    what: 'a task that runs before it is kept is acknowledged before that, too',
+    edits: [
+      {
+        file: 'executors/embedded.ts',
+        find: 'void created.then(',
+        put: "(resolve({ kind: 'task', task }), created).then(",
       },
     ],
     cast: 'press',
@@ -83,7 +95,7 @@ export const FAULTS: readonly Fault[] = [
   {
     name: 'no-begin',
     what: 'an atMostOnce step does not keep its begin before its effect',
-    edits: [{ file: 'engine/calls/step.ts', find: 'await run.write((task) => task);', put: '' }],
+    edits: [{ file: 'engine/calls/step.ts', find: 'await run.write((task) => task).finally(over);', put: 'over();' }],
     cast: 'till',
   },
   {
@@ -147,13 +159,13 @@ export const FAULTS: readonly Fault[] = [
     cast: 'lunch',
   },
   {
-    name: 'early-key',
-    what: 'a call under a key is answered before its task is kept',
+    name: 'lost-key',
+    what: 'a key is known to the process alone that saw it first',
     edits: [
       {
         file: 'engine/idempotency.ts',
-        find: 'const kept = await store.create(() => ({ task }));',
-        put: 'const kept = task; void store.create(() => ({ task }));',
+        find: 'digestOf(canonical(call.arguments))',
+        put: 'digestOf(canonical(call.arguments) + process.pid)',
       },
     ],
     cast: 'order',

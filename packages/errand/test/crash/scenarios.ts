@@ -15,5 +15,5 @@ const named = (...names: string[]) => names.map((name) => SCENARIOS.find((scenar
 export const CASTS: readonly Cast[] = [
   ...[...STEPS, ...WAITS, ...LIVES].map(alone),
   ...[...GRAPHS, ...CONTROL].map((scenario): Cast => ({ ...alone(scenario), inTurn: true })),
-  { name: 'together', scenarios: named('press', 'till', 'fork', 'slow', 'unanswered') },
+  { name: 'together', scenarios: named('press', 'till', 'fork', 'slow', 'unanswered'), inTurn: true },
 ];

@@ -22,6 +22,7 @@ const nap: Scenario = {
     await step('early');
     now();
     await sleep('40ms');
+    uuid();
     await step('late');
     await sleep('1200ms');
     await step('last');
