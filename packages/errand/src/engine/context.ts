@@ -112,23 +112,23 @@ export interface Questions {
 
 export interface SubtaskOptions {
   /** Keys of subtasks that must have ended before this one begins; they may be begun later. */
-  readonly after?: string | readonly string[];
+  readonly after?: string | readonly string[] | undefined;
   /**
    * What a failure of the subtask does, be it an error, a result with `isError`, or a cancel. `fail`, the
    * default: awaiting it throws `SubtaskError`, and what runs after it is cancelled. `return`: it resolves with
    * a result that has `isError`, and what runs after it runs.
    */
-  readonly onFailure?: 'fail' | 'return';
+  readonly onFailure?: 'fail' | 'return' | undefined;
   /** Where the handler returns before the subtask has ended: `wait` for it, the default, or `cancel` it. */
-  readonly onParentExit?: 'wait' | 'cancel';
+  readonly onParentExit?: 'wait' | 'cancel' | undefined;
   /** What the subtask may do: some of the scopes of this task, and all of them by default. */
-  readonly scope?: readonly string[];
+  readonly scope?: readonly string[] | undefined;
   /** What it counts for in the progress of this task. Default 1. */
-  readonly weight?: number;
+  readonly weight?: number | undefined;
 }
 
 /** A subtask that was begun: awaited, it gives the tool result of the subtask. */
-export interface Subtask extends PromiseLike<ToolResult> {
+export interface Subtask extends Promise<ToolResult> {
   readonly key: string;
   /** The id of its task. */
   readonly id: string;
@@ -163,7 +163,7 @@ export interface TaskContext extends Questions {
    * Has another tool of this server do a part of the work, as a task of its own. Its key is unique in this task.
    * Throws a `TypeError` where the key is taken or an edge closes a cycle. The task ends after its subtasks.
    */
-  subtask(key: string, tool: string, args?: JsonObject, options?: SubtaskOptions): Subtask;
+  subtask(key: string, tool: string, args?: object, options?: SubtaskOptions): Subtask;
   /** Shows how far the work is. Neither number ever falls; writes are spared, and the last one is never lost. */
   progress(done: number, total?: number, message?: string): void;
   /** Goes through `items`, and shows as progress how many are done. */

@@ -4,6 +4,7 @@ import type { Jsonified } from '../json.ts';
 import { AT_MOST_ONCE } from '../task/journal.ts';
 import { principalOf } from '../task/principal.ts';
 import type { Progress } from '../task/task.ts';
+import { createPathGuard } from './below.ts';
 import { askClient } from './calls/input.ts';
 import { refuseWithinEffect } from './calls/effect.ts';
 import { sleep } from './calls/sleep.ts';
@@ -11,7 +12,7 @@ import { runStep, toStep } from './calls/step.ts';
 import { steering } from './calls/steering.ts';
 import type { Subtasks } from './calls/subtask.ts';
 import { track } from './calls/track.ts';
-import type { StepContext, StepOptions, TaskContext } from './context.ts';
+import type { Questions, StepContext, StepOptions, TaskContext } from './context.ts';
 import { shortened } from './failures.ts';
 import { createQuestions } from './questions.ts';
 import type { Call } from './journal.ts';
@@ -21,10 +22,16 @@ import type { Run } from './run.ts';
 export function createTaskContext(run: Run, subtasks: () => Subtasks): TaskContext {
   const { journal, task } = run;
   const mayBegin = (what: string): void => refuseWithinEffect(journal, what);
-  const { can, elicit, sample, roots } = createQuestions(task.capabilities, run.limits, (question) => {
-    mayBegin(`the question "${question.key}"`);
-    return askClient(run, question);
-  });
+  // Below a root all paths differ anyhow.
+  const paths = task.parent === undefined ? createPathGuard() : undefined;
+  const { can, elicit, sample, roots } =
+    task.cleansUp === undefined
+      ? createQuestions(task.capabilities, run.limits, (question) => {
+          mayBegin(`the question "${question.key}"`);
+          paths?.asks(question.key);
+          return askClient(run, question);
+        })
+      : NOBODY;
   const context: TaskContext = {
     can,
     elicit,
@@ -50,6 +57,9 @@ export function createTaskContext(run: Run, subtasks: () => Subtasks): TaskConte
     },
     subtask(key, tool, args = {}, options = {}) {
       mayBegin(`subtask "${key}"`);
+      if (task.cleansUp !== undefined)
+        throw new TypeError(`subtask "${key}": onEnd begins no subtasks, as its task has ended`);
+      paths?.begins(key);
       return subtasks().begin(key, tool, args, options);
     },
     progress(done, total, message) {
@@ -75,6 +85,18 @@ export function createTaskContext(run: Run, subtasks: () => Subtasks): TaskConte
     },
   };
   return context;
+}
+
+/** Whom a clean-up can ask. */
+const NOBODY: Questions = {
+  can: () => false,
+  elicit: refuseQuestion,
+  sample: refuseQuestion,
+  roots: refuseQuestion,
+};
+
+async function refuseQuestion(key: string): Promise<never> {
+  throw new TypeError(`the question "${key}": onEnd can ask nobody, as its task has ended`);
 }
 
 function toProgress(done: number, total: number | undefined): Progress {

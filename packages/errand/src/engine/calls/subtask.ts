@@ -54,7 +54,7 @@ export class Subtasks {
   }
 
   /** Begins a subtask. Throws where what is asked for makes no sense; whether its arguments fit, its end tells. */
-  begin(key: string, tool: string, args: JsonObject, options: SubtaskOptions): Subtask {
+  begin(key: string, tool: string, args: object, options: SubtaskOptions): Subtask {
     const wanted = toWanted(this.#run, key, tool, args, options);
     this.#graph.add(key, wanted.after);
     const { journal, kin } = this.#run;
@@ -68,8 +68,8 @@ export class Subtasks {
       () => this.#ended(key, false),
     );
     const id = call.entry.value as string;
-    const promise = call.promise as unknown as Promise<ToolResult>;
-    return { key, id, then: promise.then.bind(promise), cancel: () => this.#cancel(key) };
+    const result = call.promise as unknown as Promise<ToolResult>;
+    return Object.assign(result, { key, id, cancel: () => this.#cancel(key) });
   }
 
   /** How many have not ended. */
@@ -147,7 +147,7 @@ export class Subtasks {
     const { kin, task } = this.#run;
     const tool = kin.tool(wanted.tool);
     const why = tool === undefined ? `there is no tool "${wanted.tool}"` : await misfit(tool, wanted.args);
-    if (why !== undefined) return { failure: { name: 'TypeError', message: `subtask "${wanted.key}": ${why}` } };
+    if (why !== undefined) return failed(wanted, why, {});
     if (this.#stopped) return undefined;
     const { name, version, deadlineMs, retentionMs, pollIntervalMs } = tool!;
     const subtask = createdBelow(
@@ -237,7 +237,7 @@ export class Subtasks {
   }
 }
 
-function toWanted(run: Run, key: string, tool: string, args: JsonObject, options: SubtaskOptions): Wanted {
+function toWanted(run: Run, key: string, tool: string, args: object, options: SubtaskOptions): Wanted {
   if (typeof key !== 'string' || key === '') throw new TypeError('subtask: the first argument is its key, a text');
   const what = `subtask "${key}"`;
   if (key.includes('/')) throw new TypeError(`${what}: a key has no "/", which stands between the keys of a path`);
@@ -272,20 +272,20 @@ async function misfit(tool: RegisteredTool, args: JsonObject): Promise<string | 
     : undefined;
 }
 
-function outcomeOf(
-  { key, failureIsFatal }: Wanted,
-  { id, status, outcome }: Task,
-  notRun: string | undefined,
-): CallOutcome {
+function outcomeOf(wanted: Wanted, { id, status, outcome }: Task, notRun: string | undefined): CallOutcome {
   const result = outcome?.kind === 'result' ? outcome.result : undefined;
-  if (result !== undefined && (result.isError !== true || !failureIsFatal)) {
+  if (result !== undefined && (result.isError !== true || !wanted.failureIsFatal)) {
     return { value: structuredClone(result) as unknown as JsonValue };
   }
   const error = outcome?.kind === 'error' ? outcome.error : undefined;
   const why = error?.message ?? (result === undefined ? (notRun ?? 'it was cancelled') : textOf(result));
+  return failed(wanted, why, { taskId: id, status, ...(error && { error }), ...(result && { result }) });
+}
+
+/** A failure, as the handler wants it. */
+function failed({ key, failureIsFatal }: Wanted, why: string, details: object): CallOutcome {
   if (!failureIsFatal) return { value: { content: [{ type: 'text', text: why }], isError: true } };
-  const details = { ...(error && { error }), ...(result && { result }) };
-  const data = structuredClone({ taskId: id, status, ...details }) as unknown as JsonValue;
+  const data = structuredClone(details) as JsonValue;
   return { failure: { name: 'SubtaskError', message: `subtask "${key}" failed: ${why}`, data } };
 }
 

@@ -48,6 +48,8 @@ export class TaskRecord {
   readonly #listeners = new Set<(task: Task) => void>();
   readonly #onPersist: ((created: Promise<Task>) => void) | undefined;
   readonly #sleepPersists: boolean;
+  /** The task as it was when the run took it up. */
+  readonly #begun: Task;
   #task: Task;
   /** Whether the task is on disk, or was promised to be. */
   #persisted: boolean;
@@ -73,7 +75,7 @@ export class TaskRecord {
     this.#store = store;
     this.#clock = clock;
     this.#log = log;
-    this.#task = task;
+    this.#begun = this.#task = task;
     this.#epoch = task.epoch;
     this.#persisted = this.#made = attempt === undefined;
     this.#onPersist = attempt?.onPersist;
@@ -242,7 +244,9 @@ export class TaskRecord {
       if (made === undefined) {
         const last = unwritten();
         this.#hold(last.gains);
-        made = { ...this.#held, task: last.with((task) => task)(this.#task, this.now()) };
+        const task = last.with((same) => same)(this.#task, this.now());
+        // One that has ended by now ends as any other: with its clean-up, if it has one.
+        made = isTerminal(task) ? ending(this.#begun, task, this.#held)! : { ...this.#held, task };
         this.#made = true;
       }
       return made;

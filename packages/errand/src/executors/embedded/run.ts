@@ -62,7 +62,8 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
   #subtasks: Subtasks | undefined;
   #controller: AbortController | undefined;
   #log: Logger | undefined;
-  readonly #contained: Contained = { crash: (error) => this.#crash(error) };
+  // What it rejected with would come back to it, for ever.
+  readonly #contained: Contained = { crash: (error) => void this.#crash(error).catch(this.abandon) };
   readonly #clock: Clock;
   readonly #timers: Timers;
   readonly #startedAt: number;
@@ -158,9 +159,14 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
 
   async #crash(error: unknown): Promise<void> {
     if (this.#over || this.journal.finished) return;
-    if (await this.#isTriedAgain(error)) return;
-    this.log.warn({ err: error }, 'the handler threw');
-    await this.#finish(toOutcome(error));
+    let cause = error;
+    try {
+      if (await this.#isTriedAgain(error)) return;
+    } catch (thrown) {
+      cause = thrown; // `retry.when` is the user's, and may throw, too
+    }
+    this.log.warn({ err: cause }, 'the handler threw');
+    await this.#finish(toOutcome(cause));
   }
 
   async #finish(outcome: TaskOutcome): Promise<void> {

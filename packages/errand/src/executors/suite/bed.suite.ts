@@ -99,8 +99,8 @@ export async function resultOf(client: TestClient, taskId: string): Promise<stri
 }
 
 /** The first text of a tool result. */
-export function textOf(result: JsonObject): string {
-  return (result['content'] as { text: string }[])[0]!.text;
+export function textOf(result: object): string {
+  return (result as { content: { text: string }[] }).content[0]!.text;
 }
 
 /** Waits until something is so, however busy the machine is. */

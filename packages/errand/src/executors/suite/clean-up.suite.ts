@@ -93,6 +93,33 @@ export function cleanUpSuite(openDisk: () => Disk): void {
       expect(closed).toMatchObject([{ status: 'completed', says: 'done' }]);
     });
 
+    it('is told plainly that it can ask nobody, and begin no subtasks', async (t) => {
+      const bed = await makeBed(openDisk(), t);
+      const refused: unknown[] = [];
+      const { client } = await bed.server((errand) =>
+        errand.tool(
+          'open',
+          {
+            task: 'always',
+            async onEnd(_, task) {
+              const form = { message: 'Go?', schema: z.object({ go: z.boolean() }) };
+              await task.elicit('go', form).catch((error: Error) => refused.push(error.message));
+              await Promise.resolve()
+                .then(() => task.subtask('again', 'open'))
+                .catch((error: Error) => refused.push(error.message));
+            },
+          },
+          (_, task) => `opened ${task.id.length > 0}`,
+        ),
+      );
+      await begin(client, 'open');
+      await soon(() => refused.length === 2);
+      expect(refused).toEqual([
+        'the question "go": onEnd can ask nobody, as its task has ended',
+        'subtask "again": onEnd begins no subtasks, as its task has ended',
+      ]);
+    });
+
     it('is no client’s: nobody lists, reads or counts it', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server(opener([], { breaks: () => true }));

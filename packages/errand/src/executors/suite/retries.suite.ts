@@ -37,6 +37,16 @@ export function retrySuite(openDisk: () => Disk): void {
   const jam = { status: 'completed', result: { isError: true, content: [{ text: 'jam' }] } };
 
   describe('a run that is tried again', () => {
+    it('fails by itself, and harms nobody, where what says whether it is worth it throws', async (t) => {
+      const retry: RetryPolicy = { ...RETRY, when: (error) => (error as unknown as { data: { x: boolean } }).data.x };
+      const bed = await bedOf((task) => task.step('fails', () => Promise.reject(new Error('reset'))), t, retry);
+      const id = await bed.client.begin('work');
+      await bed.clock.settle();
+      const { result } = await bed.client.read(id);
+      expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('undefined') }] });
+      expect(await bed.client.call('say')).toMatchObject({ content: [{ text: 'said' }] });
+    });
+
     it('repeats the step that failed under its key, and keeps all else', async (t) => {
       const effects: string[] = [];
       const keys = new Set<string>();
@@ -159,7 +169,7 @@ export function retrySuite(openDisk: () => Disk): void {
       const below = await bedOf(async (task) => task.subtask('no such tool', 'none'), t);
       for (const [bed, text] of [
         [once, 'jam'],
-        [below, 'subtask "no such tool": there is no tool "none"'],
+        [below, 'subtask "no such tool" failed: there is no tool "none"'],
       ] as const) {
         const id = await bed.client.begin('work');
         await bed.clock.advance('1d');

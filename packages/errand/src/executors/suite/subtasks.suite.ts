@@ -132,6 +132,19 @@ export function subtaskSuite(openDisk: () => Disk): void {
       );
     });
 
+    it('that cannot be made fails as the handler wants it, and can be caught like any promise', async (t) => {
+      const bed = await makeBed(openDisk(), t);
+      const { client } = await bed.server(
+        tools(async (task) => {
+          const returned = task.subtask('one', 'say', { word: 1 }, { onFailure: 'return' });
+          const after = task.subtask('two', 'say', { word: 'two' }, { after: 'one' });
+          const caught = await task.subtask('three', 'nothing').catch((error: Error) => error.name);
+          return [(await returned).isError, textOf((await after) as never), caught];
+        }),
+      );
+      expect(await resultOf(client, await begin(client, 'main'))).toBe('[true,"two","SubtaskError"]');
+    });
+
     it('is waited for by the task, also where the handler has returned (S-10)', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server(tools(async (task) => void task.subtask('slow', 'nap', { ms: 300 })));
