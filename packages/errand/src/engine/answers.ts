@@ -54,7 +54,12 @@ function checkRoots(key: string, roots: unknown): void {
   });
 }
 
+/** Where the answer to a question stands in the params of a request. */
+export function placeOf(key: string): string {
+  return `inputResponses["${key}"]`;
+}
+
 function invalid(key: string, path: string, message: string): ErrandError {
-  const place = path === '' ? `inputResponses["${key}"]` : `inputResponses["${key}"].${path}`;
+  const place = path === '' ? placeOf(key) : `${placeOf(key)}.${path}`;
   return new ErrandError('invalidAnswer', `Invalid answer: ${place}: ${message}`, { data: { key, path: place } });
 }

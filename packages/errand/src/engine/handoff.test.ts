@@ -132,6 +132,36 @@ describe('task_answer', () => {
     expect(text(await ada.call('task_answer', { taskId, answers }))).toMatch(/does not ask "count" \(any more\)/);
   });
 
+  it('lists what is open where nothing of it is answered, as an error', async () => {
+    const { ada } = await host();
+    const taskId = await handedOff(ada, 'order');
+    const listed = { isError: true, structuredContent: { taskId, questions: { count: { message: 'How many?' } } } };
+    const none = await ada.call('task_answer', { taskId, answers: {} });
+    expect(none).toMatchObject(listed);
+    expect(text(none)).toMatch(/^No answer was given.*waits for answers:\n- "count": How many\?/);
+    const typo = await ada.call('task_answer', { taskId, answers: { Count: { action: 'decline' } } });
+    expect(typo).toMatchObject(listed);
+    expect(text(typo)).toMatch(/^It does not ask "Count".*\n- "count": How many\?/);
+  });
+
+  it('names the place of a wrong answer as it was written, whatever its key', async () => {
+    const { ada } = await host((errand) =>
+      errand.tool(
+        'odd',
+        {},
+        async (_, task) => `${(await task.elicit('b/"$&', { message: 'm', schema: COUNT })).action}`,
+      ),
+    );
+    const taskId = await handedOff(ada, 'odd');
+    const answers = { 'b/"$&': { action: 'accept', content: { count: 'x' } } };
+    const path = 'answers["b/\\"$&"].content.count';
+    expect(await ada.call('task_answer', { taskId, answers })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining(`Invalid answer: ${path}: `) }],
+      structuredContent: { error: { data: { key: 'b/"$&', path } } },
+    });
+  });
+
   it('takes what tasks/update takes, and says of all else what tasks/update says', async () => {
     const { ada, taking } = await host();
     const taskId = await handedOff(ada, 'order');
@@ -144,11 +174,18 @@ describe('task_answer', () => {
     ] as JsonObject[]) {
       const refused = await taking.request('tasks/update', { taskId, inputResponses: { count } });
       if (!('error' in refused)) throw new Error(`it was taken: ${JSON.stringify(count)}`);
-      const { code, message, data } = refused.error;
+      const { code } = refused.error;
+      const [message, data] = JSON.parse(
+        JSON.stringify([refused.error.message, refused.error.data]).replaceAll(
+          'inputResponses[\\"count\\"]',
+          'answers.count',
+        ),
+      ) as [string, JsonObject];
+      expect(message).toContain('answers.count');
       expect(await ada.call('task_answer', { taskId, answers: { count } })).toMatchObject({
         isError: true,
         content: [{ text: message }],
-        structuredContent: { error: { code, message, ...(data !== undefined && { data }) } },
+        structuredContent: { error: { code, message, data } },
       });
     }
     expect(await ada.call('task_status', { taskId, wait: 0 })).toMatchObject({

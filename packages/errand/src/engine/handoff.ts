@@ -3,12 +3,13 @@ import type { JsonObject } from '../json.ts';
 import { check, describeSchema, jsonSchema } from '../schema.ts';
 import type { Principal } from '../task/principal.ts';
 import { isTerminal, type ToolResult } from '../task/task.ts';
+import { placeOf } from './answers.ts';
 import { refusedArguments } from './arguments.ts';
-import { openQuestions } from './below.ts';
+import { isAsking, openQuestions } from './below.ts';
 import type { TaskCommands } from './commands.ts';
 import type { Caller, ListedTool, OnTask, ToolCall } from './engine.ts';
 import { ANSWER_TOOL, CANCEL_TOOL, HANDOFF_TOOLS, STATUS_TOOL } from './handoff/names.ts';
-import { standing, told, waitWords } from './handoff/words.ts';
+import { standing, told, unanswered, waitWords } from './handoff/words.ts';
 import { handsOff } from './hold.ts';
 import type { Registry } from './registry.ts';
 import { stateAfter } from './waiting.ts';
@@ -48,13 +49,17 @@ export function createHandoff({ commands, tools, waits, pace }: HandoffParts): H
   }
 
   async function answer({ taskId, answers }: AnswerArguments, { principal }: Caller): Promise<ToolResult> {
-    const asked = openQuestions(await commands.read(principal, taskId));
+    const before = await commands.read(principal, taskId);
+    const keys = Object.keys(answers);
+    if (keys.length === 0) return unanswered(before, 'No answer was given, as `answers` is empty.');
+    const asked = openQuestions(before);
     const task = await commands.answer(principal, taskId, answers);
-    const taken = Object.keys(answers).filter((key) => Object.hasOwn(asked, key));
-    const ignored = Object.keys(answers).filter((key) => !Object.hasOwn(asked, key));
+    const taken = keys.filter((key) => Object.hasOwn(asked, key));
+    const ignored = keys.filter((key) => !Object.hasOwn(asked, key));
+    if (taken.length === 0 && isAsking(before)) return unanswered(before, leftOut(ignored));
     const words = [
       taken.length > 0 && `Task ${taskId} has its answer to ${quoted(taken)}.`,
-      ignored.length > 0 && `It does not ask ${quoted(ignored)} (any more), so that was left out.`,
+      ignored.length > 0 && leftOut(ignored),
       isTerminal(task) ? `It has ended; ${STATUS_TOOL} tells how.` : waitWords(task),
     ];
     return told(task, words.filter(Boolean).join(' '));
@@ -109,7 +114,7 @@ interface AnswerArguments extends TaskArguments {
 }
 
 function refusal(error: ErrandError): ToolResult {
-  const { code, message, data } = error;
+  const { code, message, data } = error.kind === 'invalidAnswer' ? inAnswers(error) : error;
   const text =
     error.kind === 'taskNotFound'
       ? 'Task not found: check the taskId. A task that ended long ago is not kept; then make the call again.'
@@ -119,6 +124,18 @@ function refusal(error: ErrandError): ToolResult {
     structuredContent: { error: { code, message, ...(data !== undefined && { data }) } },
     isError: true,
   };
+}
+
+/** The error of a wrong answer, with the place that the model wrote it at, instead of that in `tasks/update`. */
+function inAnswers({ code, message, data }: ErrandError) {
+  const { key, path } = data as { readonly key: string; readonly path: string };
+  const place = /^[A-Za-z_$][\w$]*$/.test(key) ? `answers.${key}` : `answers[${JSON.stringify(key)}]`;
+  const moved = `${place}${path.slice(placeOf(key).length)}`;
+  return { code, message: message.replace(path, () => moved), data: { key, path: moved } };
+}
+
+function leftOut(keys: readonly string[]): string {
+  return `It does not ask ${quoted(keys)} (any more), so that was left out.`;
 }
 
 function quoted(keys: readonly string[]): string {

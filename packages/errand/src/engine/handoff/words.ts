@@ -15,6 +15,11 @@ export function standing(task: SeenTask): ToolResult {
   return task.outcome?.kind === 'result' ? task.outcome.result : told(task, wordsOf(task));
 }
 
+/** How a call of `task_answer` is answered that gave no answer to anything the task asks. */
+export function unanswered(task: SeenTask, why: string): ToolResult {
+  return { ...told(task, `${why} ${wordsOf(task)}`), isError: true };
+}
+
 /** How a task stands, for the model to read, and as structured content, for programs. */
 export function told(task: SeenTask, text: string): ToolResult {
   return {
