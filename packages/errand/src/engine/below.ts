@@ -6,7 +6,9 @@ import type { SeenTask } from './engine.ts';
 /*
  * What asks below a task, for clients that know of no subtasks: to them a root asks what its
  * descendants ask, under path keys such as `chunk-3/approve`, so that none waits for what it cannot
- * see (S-15). A key that the root itself has open is its own.
+ * see (S-15). Paths are told apart: the last `/` of a path key ends the path of the subtask, whose keys have none, and
+ * what follows is the key of the question, with `~1` for `/` and `~0` for `~`. A key of the root itself stands as it is;
+ * one that could be a path is refused where the root comes to have both.
  */
 
 /** An answer that a client gave to a root, and the question below that it is meant for. */
@@ -17,6 +19,41 @@ export interface AnswerBelow {
   /** The key that the client saw. */
   readonly pathKey: string;
   readonly response: unknown;
+}
+
+/** Keeps the keys of a root's own questions, and the paths of those below it, apart. */
+export interface PathGuard {
+  /** Throws where a key that the root asks under begins with a subtask of it and `/`. */
+  asks(key: string): void;
+  /** Throws where the root has asked under a key that begins with this subtask and `/`. */
+  begins(subtask: string): void;
+}
+
+/** The guard of one run. What it refuses depends on the order of the handler's calls alone, so replays agree. */
+export function createPathGuard(): PathGuard {
+  const begun = new Set<string>();
+  /** Keys with `/`, by what stands before it. */
+  const asked = new Map<string, string>();
+  return {
+    asks(key) {
+      const end = key.indexOf('/');
+      if (end === -1) return;
+      const first = key.slice(0, end);
+      if (begun.has(first)) throw mistakable(key, first);
+      asked.set(first, key);
+    },
+    begins(subtask) {
+      const key = asked.get(subtask);
+      if (key !== undefined) throw mistakable(key, subtask);
+      begun.add(subtask);
+    },
+  };
+}
+
+function mistakable(key: string, subtask: string): TypeError {
+  return new TypeError(
+    `the input key "${key}" reads like a question of subtask "${subtask}"; give the question or the subtask another key`,
+  );
 }
 
 /** Whether descendants of a task may ask what its client is to hear of. */
@@ -52,8 +89,12 @@ function questionsBelow(below: readonly Task[]) {
     Object.entries(openInputs(task)).map(([key, request]) => ({
       task,
       key,
-      pathKey: `${task.parent!.path}/${key}`,
+      pathKey: `${task.parent!.path}/${escaped(key)}`,
       request,
     })),
   );
+}
+
+function escaped(key: string): string {
+  return key.replaceAll('~', '~0').replaceAll('/', '~1');
 }

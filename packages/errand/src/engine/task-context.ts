@@ -5,6 +5,7 @@ import { AT_MOST_ONCE } from '../task/journal.ts';
 import { principalOf } from '../task/principal.ts';
 import type { Progress } from '../task/task.ts';
 import { createPathGuard } from './below.ts';
+import { createPathGuard } from './below.ts';
 import { askClient } from './calls/input.ts';
 import { refuseWithinEffect } from './calls/effect.ts';
 import { sleep } from './calls/sleep.ts';
@@ -24,12 +25,15 @@ export function createTaskContext(run: Run, subtasks: () => Subtasks): TaskConte
   const mayBegin = (what: string): void => refuseWithinEffect(journal, what);
   // Below a root all paths differ anyhow.
   const paths = task.parent === undefined ? createPathGuard() : undefined;
+  // Below a root all paths differ anyhow.
+  const paths = task.parent === undefined ? createPathGuard() : undefined;
   const { can, elicit, sample, roots } =
     task.cleansUp === undefined
       ? createQuestions(task.capabilities, run.limits, (question) => {
           mayBegin(`the question "${question.key}"`);
           paths?.asks(question.key);
-          return askClient(run, question);
+          paths?.asks(question.key);
+    return askClient(run, question);
         })
       : NOBODY;
   const context: TaskContext = {
@@ -59,6 +63,7 @@ export function createTaskContext(run: Run, subtasks: () => Subtasks): TaskConte
       mayBegin(`subtask "${key}"`);
       if (task.cleansUp !== undefined)
         throw new TypeError(`subtask "${key}": onEnd begins no subtasks, as its task has ended`);
+      paths?.begins(key);
       paths?.begins(key);
       return subtasks().begin(key, tool, args, options);
     },
