@@ -77,10 +77,11 @@ export function createSessions(parts: SessionsParts): Sessions {
   }
 
   async function exchange(inbound: Inbound): Promise<Reply> {
+    let live: Live | undefined;
     try {
       const { message } = inbound;
       if (isObject(message) && message.method === 'initialize') return await initialize(inbound);
-      const live = await liveOf(inbound);
+      live = await liveOf(inbound);
       live.touch();
       if (isResponse(message)) return await take(live, message);
       const asked = asMessage(message);
@@ -88,6 +89,8 @@ export function createSessions(parts: SessionsParts): Sessions {
       return await answer(live, asked, inbound);
     } catch (thrown) {
       return refusal(thrown, inbound.message);
+    } finally {
+      if (live) register.release(live);
     }
   }
 

@@ -239,7 +239,8 @@ describe('the keys', () => {
       const junk = (n: number) => from.token({}, { kid: `guess-${n}` });
       const sendJunk = async () => {
         from.asked.length = 0;
-        for (let n = 0; n < 20; n++) await verify(await junk(n)).catch(() => undefined);
+        const send = async (n: number) => verify(await junk(n));
+        for (let n = 0; n < 20; n++) await send(n).catch(() => undefined);
         return from.asked.filter((path) => path === '/keys' || path.startsWith('/.well-known/oauth')).length;
       };
       from.answer = (_, response) => void response.writeHead(500).end();

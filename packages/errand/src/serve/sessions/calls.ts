@@ -36,8 +36,11 @@ export async function callTool(
     answer = await engine.call({ ...made, requestState, ...(inputResponses && { inputResponses }) }, caller, tell);
   }
   const result = dialect.called(answer, call);
-  // The client must have the id of its task before it hears of it otherwise.
-  if (answer.kind === 'task') setImmediate((task: SeenTask) => live.notice(task), answer.task);
+  // The client must have the id of its task before it hears of it otherwise; it was told that it works.
+  if (answer.kind === 'task') {
+    const told: SeenTask = { ...answer.task, status: 'working' };
+    setImmediate(() => live.notice(told));
+  }
   return result;
 }
 

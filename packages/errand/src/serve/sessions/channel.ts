@@ -29,7 +29,7 @@ export async function answerOver(
   work: (channel: Channel) => Promise<Answer>,
 ): Promise<Reply> {
   const { header, signal } = inbound;
-  const { signal: over, abort, done } = live.begin(request.id);
+  const { signal: over, abort, done } = live.begin(request.id, purpose.kind === 'task');
   const isStreamed = header !== undefined && acceptsStream(header('accept'));
   // Whoever never comes back for the response lets go of the work.
   const stream = isStreamed ? live.open(purpose, () => abort()) : undefined;

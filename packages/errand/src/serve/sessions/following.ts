@@ -21,6 +21,13 @@ export interface FollowingParts {
   readonly onEnd: () => void;
 }
 
+export interface FollowOptions {
+  /** Whether the client is told at once how the task stands. */
+  readonly tell?: boolean;
+  /** The task as the client knows it: then it is told at once where that has changed since. */
+  readonly told?: SeenTask;
+}
+
 /** Tells a client of one task for as long as it lives: what it asks, how far it is, and how it stands. */
 export class Following {
   readonly #parts: FollowingParts;
@@ -33,14 +40,14 @@ export class Following {
   #progress: HeldProgress | undefined;
   #failure: Error | undefined;
 
-  /** `tell`: whether the client is told at once how the task stands. */
-  constructor(parts: FollowingParts, tell: boolean) {
+  constructor(parts: FollowingParts, { tell = false, told }: FollowOptions) {
     this.#parts = parts;
     const { engine, principal, taskId, dialect } = parts;
+    this.#news = told && dialect.news(told);
     // Watched before it is read, so that no change falls in between.
     this.#unwatch = engine.watch(taskId, (task) => this.#saw(task, true), dialect.knowsSubtasks);
     this.#reading = engine.read(principal, taskId, dialect.knowsSubtasks).then(
-      (task) => this.#saw(task, tell),
+      (task) => this.#saw(task, tell || told !== undefined),
       (error: Error) => this.#fail(error),
     );
   }

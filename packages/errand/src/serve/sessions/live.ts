@@ -6,7 +6,7 @@ import type { Principal } from '../../task/principal.ts';
 import type { Backend } from '../backend.ts';
 import type { Pipe } from '../exchange.ts';
 import { Asking } from './asking.ts';
-import { Following } from './following.ts';
+import { Following, type FollowOptions } from './following.ts';
 import { createHosting, type Settle } from './hosting.ts';
 import { TaskQuestions } from './questions.ts';
 import { bestOf, EventStream, type Outlet } from './streams.ts';
@@ -57,6 +57,7 @@ export class Live {
   /** Aborted when the server closes: what waits for the client goes on without it. */
   readonly #closing = new AbortController();
   readonly #following = new Map<string, Following>();
+  #waits = 0;
   /** Has the client say by and by what it answers by a task of its own. */
   readonly settle: Settle;
   /** The resources of the backend that the client wants to hear of. */
@@ -100,8 +101,15 @@ export class Live {
     return this.#closing.signal;
   }
 
-  get openStreams(): number {
-    return [...this.#streams.values()].filter(isOpen).length;
+  /** How many streams and waits it holds open. */
+  get load(): number {
+    return this.#general.filter(isOpen).length + this.#waits;
+  }
+
+  /** Whether there is nothing in it that could be missed. */
+  get isEmpty(): boolean {
+    const kept = [this.#streams, this.#requests, this.#following, this.#resources];
+    return kept.every(({ size }) => size === 0) && this.logLevel === undefined;
   }
 
   touch(): void {
@@ -147,16 +155,20 @@ export class Live {
     for (const stream of over.slice(0, Math.max(0, over.length - KEPT_STREAMS))) this.#forget(stream);
   }
 
-  /** A request is under way until `done` is called; `cancel` ends it before. */
-  begin(id: RequestId): { readonly signal: AbortSignal; done(): void; abort(reason?: unknown): void } {
+  /** A request is under way until `done` is called; `cancel` ends it before. `waits`: it may take for ever. */
+  begin(id: RequestId, waits: boolean): { readonly signal: AbortSignal; done(): void; abort(reason?: unknown): void } {
     const controller = new AbortController();
     this.#requests.set(id, controller);
+    if (waits) this.#waits += 1;
     return {
       signal: controller.signal,
       abort: (reason) => controller.abort(reason),
       done: () => {
         if (this.#requests.get(id) === controller) this.#requests.delete(id);
+        if (waits) this.#waits -= 1;
         this.touch();
+        // Nobody comes back to what one request lived in.
+        if (!this.isResumable && this.#parts.pipe === undefined) this.#stopFollowing();
       },
     };
   }
@@ -166,8 +178,8 @@ export class Live {
     this.#requests.get(id)?.abort();
   }
 
-  /** Tells the client of a task from now on. `tell`: also how it stands now. */
-  follow(taskId: string, tell = false): Following {
+  /** Tells the client of a task from now on. */
+  follow(taskId: string, options: FollowOptions = {}): Following {
     const known = this.#following.get(taskId);
     if (known) return known;
     const { engine } = this.#parts;
@@ -177,22 +189,23 @@ export class Live {
     const onEnd = (): void => void this.#following.delete(taskId);
     const following = new Following(
       { engine, principal, dialect, session: key, taskId, questions, outlet, onEnd },
-      tell,
+      options,
     );
     this.#following.set(taskId, following);
     return following;
   }
 
-  /** Tells the client of a task that it made or asked for, where there is a way to. */
-  notice(task: SeenTask): void {
-    if (this.isListening && this.#following.size < FOLLOWED) this.follow(task.id);
+  /** Tells the client of a task that it made or read, and so was told of, where there is a way to. */
+  notice(told: SeenTask): void {
+    if (this.isListening && this.#following.size < FOLLOWED) this.follow(told.id, { told });
   }
 
   /** Tells the client of the tasks that were made in its session. */
   async recall(tell: boolean): Promise<void> {
     const { key, principal } = this.session;
     if (key === undefined) return;
-    for (const { id } of (await this.#parts.engine.bornIn(principal, key)).slice(0, FOLLOWED)) this.follow(id, tell);
+    for (const { id } of (await this.#parts.engine.bornIn(principal, key)).slice(0, FOLLOWED))
+      this.follow(id, { tell });
   }
 
   /** Puts what a task asks to the client; `visible`: as its own questions. */
@@ -244,9 +257,13 @@ export class Live {
   end(reason: ErrandError): void {
     this.#stopChanges?.();
     for (const controller of this.#requests.values()) controller.abort(reason);
+    this.#stopFollowing();
+    for (const stream of this.#streams.values()) stream.end();
+  }
+
+  #stopFollowing(): void {
     for (const following of this.#following.values()) following.stop();
     this.#following.clear();
-    for (const stream of this.#streams.values()) stream.end();
   }
 
   #forget(stream: EventStream): void {

@@ -1,6 +1,6 @@
 import type { Terms } from '../../dialect.ts';
 import type { Engine } from '../../engine/engine.ts';
-import { ErrandError, shuttingDown } from '../../errors.ts';
+import { ErrandError, RpcError, shuttingDown } from '../../errors.ts';
 import { principalKey, type Principal } from '../../task/principal.ts';
 import type { Backend } from '../backend.ts';
 import type { Pipe } from '../exchange.ts';
@@ -34,6 +34,8 @@ export interface Register {
   alone(session: Session): Live;
   /** The session of a pipe, which ends with it. */
   piped(session: Session, pipe: Pipe): Live;
+  /** Forgets what is kept of a session, if that is nothing. */
+  release(live: Live): void;
   /** Ends a session for good, as long as this process lives. */
   end(live: Live): void;
   /** Throws where there are as many streams as there may be. */
@@ -104,6 +106,11 @@ export function createRegister({ engine, backend, tokens, maxStreams }: Register
       return live;
     },
 
+    release(live) {
+      const { key } = live.session;
+      if (key !== undefined && live.isEmpty) lives.delete(key);
+    },
+
     end(live) {
       const { key } = live.session;
       if (key === undefined) return;
@@ -116,8 +123,8 @@ export function createRegister({ engine, backend, tokens, maxStreams }: Register
     },
 
     checkRoom() {
-      const open = [...lives.values(), ...piped].reduce((sum, live) => sum + live.openStreams, 0);
-      if (open >= maxStreams) throw new ErrandError('internal', 'Too many open streams; try again later');
+      const open = [...lives.values(), ...piped].reduce((sum, live) => sum + live.load, 0);
+      if (open >= maxStreams) throw new RpcError(-32603, 'Too many open streams; try again later', undefined, 503);
     },
 
     drain() {
