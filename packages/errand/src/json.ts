@@ -7,17 +7,19 @@ export type JsonObject = { [key: string]: JsonValue };
 /** What is left of a type when its values are written down as JSON and read again. */
 export type Jsonified<T> = unknown extends T
   ? T
-  : T extends string | number | boolean | null
+  : [T] extends [JsonValue] // as it is; `JsonValue` itself would never come to an end
     ? T
-    : T extends undefined | void
-      ? null
-      : T extends { toJSON(): infer R }
-        ? Jsonified<R>
-        : T extends readonly unknown[]
-          ? { [K in keyof T]: Jsonified<T[K]> }
-          : T extends object
-            ? { [K in keyof T]: JsonifiedMember<T[K]> }
-            : never;
+    : T extends string | number | boolean | null
+      ? T
+      : T extends undefined | void
+        ? null
+        : T extends { toJSON(): infer R }
+          ? Jsonified<R>
+          : T extends readonly unknown[]
+            ? { [K in keyof T]: Jsonified<T[K]> }
+            : T extends object
+              ? { [K in keyof T]: JsonifiedMember<T[K]> }
+              : never;
 
 /** A member that is `undefined` is left out. */
 type JsonifiedMember<T> = T extends undefined ? undefined : Jsonified<T>;

@@ -143,13 +143,13 @@ describe('what a handler says', () => {
   });
 
   it('is refused where it nests too deeply, which names the limit', async () => {
-    let deep: JsonValue = 1;
+    let deep: object = {};
     for (let level = 0; level < 100_000; level++) deep = [deep];
-    const step = await endOf((_, task) => task.step('dig', (): unknown => deep).catch(String));
+    const step = await endOf((_, task) => task.step('dig', () => deep as never).catch(String));
     expect(JSON.stringify(step['result'])).toContain('step \\"dig\\" nests more than 200 deep');
     const result = await endOf(() => ({ content: [], structuredContent: { deep } }));
     expect(JSON.stringify(result)).toContain('the result of tool \\"work\\" nests more than 200 deep');
-    let fits: JsonValue = 1;
+    let fits: object = {};
     for (let level = 0; level < 200; level++) fits = [fits];
     expect(await endOf((_, task) => task.step('dig', () => fits).then(() => 'done'))).toMatchObject({
       result: { content: [{ text: 'done' }] },
