@@ -110,6 +110,8 @@ export interface Store {
    * principal, tasks of others are not there either, and cost no more time to miss.
    */
   read(id: string, owner?: string): Promise<Task | undefined>;
+  /** The committed state of the task of a principal and a tool with an idempotency key, unless its time is over. */
+  keyed(principal: string, tool: string, key: string): Promise<Task | undefined>;
   /** Changes a task. Resolves with its state after the commit, or `undefined` where there is none. */
   change(id: string, decide: Decide): Promise<Task | undefined>;
   /**

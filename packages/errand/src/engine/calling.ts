@@ -16,8 +16,9 @@ import { contained } from './containment.ts';
 import type { CallAnswer, Caller, Engine, OnTask, ToolCall } from './engine.ts';
 import type { Handoff } from './handoff.ts';
 import { plain, type Holding } from './holding.ts';
-import { callOnce } from './idempotency.ts';
+import { keyInVain } from './idempotency.ts';
 import { newTask } from './new-task.ts';
+import { createOnce, isKeyed } from './once.ts';
 import { createPlainContext } from './plain-context.ts';
 import type { RegisteredTool, Registry } from './registry.ts';
 import type { RequestStates } from './request-state.ts';
@@ -61,7 +62,7 @@ export function createCalling({
   clock,
   log,
 }: CallingParts): Engine['call'] {
-  const once = { store, commands, holding, waits };
+  const once = createOnce({ store, commands, holding, waits, admission });
   return async function answerCall(call, caller, onTask) {
     const tool = tools.get(call.tool);
     if (tool === undefined) {
@@ -82,9 +83,14 @@ export function createCalling({
     if ('issues' in args) return { kind: 'result', result: refusedArguments(tool.name, args.issues) };
     // The first answer to a question is the one that counts, also from one round to the next.
     const answers = { ...call.inputResponses, ...carried?.answers };
-    if (tool.task === 'never') return callPlain(tool, call, caller, args.value, answers);
+    if (tool.task === 'never') {
+      if (isKeyed(call)) throw keyInVain(tool.name);
+      return callPlain(tool, call, caller, args.value, answers);
+    }
     if (tool.prepare === undefined) return begin(tool, call, caller, undefined, onTask);
-    return prepared(tool, tool.prepare, call, caller, args.value, answers, onTask);
+    // What was prepared once is not asked again.
+    const before = isKeyed(call) ? await once.again(tool, call, caller, onTask) : undefined;
+    return before ?? prepared(tool, tool.prepare, call, caller, args.value, answers, onTask);
   };
 
   /** A tool without tasks: its handler asks by being called again. */
@@ -142,6 +148,7 @@ export function createCalling({
     prepared: JsonValue | undefined,
     onTask: OnTask | undefined,
   ): Promise<CallAnswer> {
+    if (isKeyed(call)) return once.begin(tool, call, caller, prepared, onTask);
     const { begun, answered } = await admission.admit(caller.principal, tool.name);
     let made = false;
     try {
@@ -163,7 +170,6 @@ export function createCalling({
     task: Task,
     onTask: OnTask | undefined,
   ): Promise<CallAnswer> {
-    if (call.idempotencyKey !== undefined) return callOnce(once, tool, call, caller, task, onTask);
     if (!call.takesTasks) return holding.begin(tool, call, caller, task, onTask);
     return tool.task === 'always' || call.wantsTask ? createTask(tool, task) : attempt(tool, caller, task);
   }

@@ -68,7 +68,7 @@ class MemoryStore implements Store {
   create(make: () => Creation): Promise<Task> {
     return this.#write(() => {
       const creation = make();
-      const known = this.#records.withKey(creation.task);
+      const known = this.#records.withKeyOf(creation.task);
       if (known !== undefined && known.facts.expiresAt > this.now()) return { value: taskOf(known), changed: [] };
       if (known !== undefined) this.#records.remove(known.facts.id);
       const task = this.#insert(creation.task, creation);
@@ -111,6 +111,12 @@ class MemoryStore implements Store {
 
   read(id: string, owner?: string): Promise<Task | undefined> {
     return this.#open ? this.#commits.read(id, owner) : Promise.reject(notOpen());
+  }
+
+  async keyed(principal: string, tool: string, key: string): Promise<Task | undefined> {
+    this.#assertOpen();
+    const kept = this.#records.withKey(principal, tool, key);
+    return kept === undefined || kept.facts.expiresAt <= this.now() ? undefined : taskOf(kept);
   }
 
   async journal(id: string): Promise<JournalEntry[]> {
@@ -249,7 +255,7 @@ class MemoryStore implements Store {
 
   #insertAll(subtasks: readonly Task[] = []): Task[] {
     return subtasks.map((task) => {
-      if (this.#records.withKey(task) !== undefined) throw keyTaken(task.id);
+      if (this.#records.withKeyOf(task) !== undefined) throw keyTaken(task.id);
       return this.#insert(task, {});
     });
   }

@@ -137,6 +137,11 @@ class FileStore implements SqliteStore {
     return this.#isOpen ? this.#commits.read(id, owner) : Promise.reject(notOpen());
   }
 
+  async keyed(principal: string, tool: string, key: string): Promise<Task | undefined> {
+    const task = this.#use(({ tasks }) => tasks.withKey(principal, tool, key)?.task);
+    return task === undefined || task.expiresAt <= this.now() ? undefined : task;
+  }
+
   async journal(id: string): Promise<JournalEntry[]> {
     return this.#use(({ ids, tasks, journal, recent }) => {
       if (recent.get(id)?.entries === 0) return [];

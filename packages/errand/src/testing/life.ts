@@ -93,6 +93,7 @@ export function beginLife(store: Store, clock: Clock): Life {
       secret: () => heard(() => store.secret()),
       create: (make) => heard(() => store.create(ifAlive(make))),
       read: (id, owner) => heard(() => store.read(id, owner)),
+      keyed: (...of) => heard(() => store.keyed(...of)),
       change: (id, decide) => heard(() => store.change(id, ifAlive(decide))),
       changeTree: (id, decide) => heard(() => store.changeTree(id, ifAlive(decide))),
       journal: (id) => heard(() => store.journal(id)),

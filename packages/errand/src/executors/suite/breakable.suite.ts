@@ -70,6 +70,7 @@ export function breakable(store: Store): Breakable {
     changeTree: (id, decide) => write(() => store.changeTree(id, decide)),
     expire: (now, limit) => alive(() => store.expire(now, limit)),
     read: (id, owner) => alive(() => store.read(id, owner)),
+    keyed: (...of) => alive(() => store.keyed(...of)),
     journal: (id) => alive(() => store.journal(id)),
     events: (id, after, limit) => alive(() => store.events(id, after, limit)),
     subtasks: (id, limit) => alive(() => store.subtasks(id, limit)),

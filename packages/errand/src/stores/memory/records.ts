@@ -49,10 +49,13 @@ export class Records {
     return children.sort((one, other) => one.facts.createdAt - other.facts.createdAt);
   }
 
-  withKey(task: Task): Kept | undefined {
-    const once = onceOf(task);
-    const id = once === undefined ? undefined : this.#once.get(once);
+  withKey(principal: string, tool: string, key: string): Kept | undefined {
+    const id = this.#once.get(onceOf(principal, tool, key));
     return id === undefined ? undefined : this.#tasks.get(id);
+  }
+
+  withKeyOf({ principal, tool, idempotency }: Task): Kept | undefined {
+    return idempotency && this.withKey(principal, tool, idempotency.key);
   }
 
   live(principal: string): number {
@@ -184,12 +187,12 @@ function textOf({ events, ...row }: LogRow & { readonly events: readonly LoggedE
   return { ...row, text: JSON.stringify(events) };
 }
 
-function onceOf({ principal, tool, idempotency }: Task): string | undefined {
-  return idempotency === undefined ? undefined : JSON.stringify([principal, tool, idempotency.key]);
+function onceOf(principal: string, tool: string, key: string): string {
+  return JSON.stringify([principal, tool, key]);
 }
 
 function factsOf(task: Task): Facts {
-  const { id, principal, status, createdAt, deadlineAt, expiresAt, wakeAt, held, paused, parent } = task;
+  const { id, principal, status, createdAt, deadlineAt, expiresAt, wakeAt, held, paused, parent, idempotency } = task;
   return {
     id,
     principal,
@@ -199,7 +202,7 @@ function factsOf(task: Task): Facts {
     expiresAt,
     parent: parent?.id,
     root: parent?.root,
-    once: onceOf(task),
+    once: idempotency && onceOf(task.principal, task.tool, idempotency.key),
     ...(wakeAt === undefined ? {} : { wakeAt }),
     ...(held === undefined ? {} : { held }),
     ...(paused === undefined ? {} : { paused }),

@@ -15,7 +15,8 @@ const NONE: readonly Task[] = [];
 
 export function create(file: Connection, make: () => Creation, now: number): Written<Task> {
   const { task, entries = [], events = [], subtasks } = make();
-  const known = task.idempotency === undefined ? undefined : file.tasks.withKeyOf(task);
+  const { principal, tool, idempotency } = task;
+  const known = idempotency && file.tasks.withKey(principal, tool, idempotency.key);
   if (known !== undefined && known.task.expiresAt > now) return { value: known.task, changed: NONE };
   if (known !== undefined) remove(file, [known.place.row]);
   const first = begun(task, events);

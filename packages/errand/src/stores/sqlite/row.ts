@@ -107,7 +107,7 @@ export function isFoundAlike(one: Task, other: Task): boolean {
 
 /** The values of the first columns of `call`. */
 export function callOf(task: Task): unknown[] {
-  const { tool, toolVersion, seed, prepared, capabilities } = task;
+  const { tool, toolVersion, seed, prepared, capabilities, idempotency } = task;
   return [
     tool,
     toolVersion,
@@ -116,13 +116,13 @@ export function callOf(task: Task): unknown[] {
     json(prepared),
     members(capabilities),
     originOf(task),
-    onceOf(task) ?? null,
+    idempotency === undefined ? null : onceOf(task.principal, tool, idempotency.key),
   ];
 }
 
 /** What stands for the principal, the tool and the key of a task that a client makes once. */
-export function onceOf({ principal, tool, idempotency }: Task): string | undefined {
-  return idempotency === undefined ? undefined : JSON.stringify([principal, tool, idempotency.key]);
+export function onceOf(principal: string, tool: string, key: string): string {
+  return JSON.stringify([principal, tool, key]);
 }
 
 export function lengthOf(values: readonly unknown[]): number {

@@ -55,10 +55,9 @@ export function taskTable(db: Database, ids: Ids) {
       const found = nonceOf.get(row);
       return found !== undefined && isSameNonce(found, nonce);
     },
-    /** The task that was made under the idempotency key of this one. */
-    withKeyOf(task: Task): StoredTask | undefined {
-      const once = onceOf(task);
-      const row = once === undefined ? undefined : withKey.get(once);
+    /** The task of a principal and a tool that was made under an idempotency key. */
+    withKey(principal: string, tool: string, key: string): StoredTask | undefined {
+      const row = withKey.get(onceOf(principal, tool, key));
       return row === undefined ? undefined : readRow(row);
     },
     /** Gives how it stands then; `opening` is what its event log begins with. Throws where the row is taken, or the idempotency key. */

@@ -31,6 +31,20 @@ export function keys(subject: Subject): void {
       expect(await store.journal(first.id)).toHaveLength(1);
     });
 
+    test('find the task as it is, for its principal and tool alone, until its time is over', async () => {
+      const first = keyed('once', { principal: 'anonymous' });
+      const of = ['anonymous', first.tool, 'once'] as const;
+      expect(await store.keyed(...of)).toBeUndefined();
+      await create(store, first);
+      const ended = await store.change(first.id, (task) => ({ task: cancel(task, store.now()) }));
+      expect(await store.keyed(...of)).toEqual(ended);
+      expect(await store.keyed('other', first.tool, 'once')).toBeUndefined();
+      expect(await store.keyed('anonymous', 'other', 'once')).toBeUndefined();
+      expect(await store.keyed('anonymous', first.tool, 'twice')).toBeUndefined();
+      subject.time = ended!.expiresAt;
+      expect(await store.keyed(...of)).toBeUndefined();
+    });
+
     test('are each principal’s own, and each tool’s', async () => {
       const tasks = [
         keyed(),
