@@ -61,7 +61,7 @@ describe.each([
       });
     const refused = await answer(20);
     expect(refused.isError).toBe(true);
-    expect(textOf(refused)).toMatch(/inputResponses\["heat"\]\.content\.degrees/);
+    expect(textOf(refused)).toMatch(/Invalid answer: answers\.heat\.content\.degrees: /);
     expect((await answer(180)).isError).toBeUndefined();
 
     const done = await follow(client, 'task_status', { taskId });
