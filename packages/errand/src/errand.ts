@@ -128,6 +128,8 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   if (!name || !version) throw new TypeError('createErrand: name and version say to clients which server this is');
   if (!Number.isInteger(concurrency) || concurrency < 1)
     throw new TypeError('createErrand: concurrency is a whole number of 1 or more');
+  if (options.log !== undefined) checkLog(options.log);
+  if (options.store !== undefined) checkStore(options.store);
   const log = options.log ?? defaultLog(name);
   const store = options.store ?? memory({ clock: clock.now });
   const tools: Registry = new Map();
@@ -303,4 +305,21 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   };
 
   return { errand, halt };
+}
+
+function checkLog(log: Partial<Logger>): void {
+  const missing = (['child', 'debug', 'info', 'warn', 'error'] as const).find(
+    (name) => typeof log?.[name] !== 'function',
+  );
+  if (missing !== undefined)
+    throw new TypeError(`createErrand: log has no ${missing}(); it must be a pino logger, or have the same methods`);
+}
+
+function checkStore(store: unknown): void {
+  if (typeof store === 'string')
+    throw new TypeError(
+      `createErrand: store is a text; for a file: import { sqlite } from 'errand/sqlite', and store: sqlite('${store}')`,
+    );
+  if (typeof (store as Partial<Store> | null)?.open !== 'function')
+    throw new TypeError("createErrand: store must be one of memory() or of sqlite('…')");
 }

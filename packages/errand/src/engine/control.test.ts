@@ -13,7 +13,11 @@ describe('what is done to a task from outside', () => {
     const asking = ask(ask(task, 'a', QUESTION, 1), 'b', QUESTION, 1);
     const answers = { b: { roots: [] }, gone: { roots: [] } };
     expect(answering(asking, answers, 5)).toMatchObject({ events: [{ kind: 'answered', keys: ['b'] }] });
-    expect(pausing(task, 'lunch', 5)).toMatchObject({ task: { paused: true }, events: [{ kind: 'paused' }] });
+    expect(pausing(task, 'lunch', 5)).toMatchObject({
+      task: { paused: true },
+      events: [{ kind: 'paused', reason: 'lunch' }],
+    });
+    expect(pausing(task, undefined, 5)!.events).toEqual([{ kind: 'paused' }]);
     expect(resuming(paused, 6)).toMatchObject({ task: { wakeAt: 6 }, events: [{ kind: 'resumed' }] });
     expect(releasing(held, 6)).toMatchObject({ task: { wakeAt: 6 }, events: [{ kind: 'released' }] });
     const steered = { task: { steering: ['left'] }, events: [{ kind: 'steered', message: 'left' }] };

@@ -30,7 +30,7 @@ export function declining(task: Task, key: string, now: number): Change | undefi
 }
 
 export function pausing(task: Task, reason: string | undefined, now: number): Change | undefined {
-  return logged(task, pause(task, reason, now), { kind: 'paused' });
+  return logged(task, pause(task, reason, now), { kind: 'paused', ...(reason !== undefined && { reason }) });
 }
 
 export function resuming(task: Task, now: number): Change | undefined {

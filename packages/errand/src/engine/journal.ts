@@ -223,7 +223,7 @@ export class Journal {
   #match(kind: CallKind, name: string, value?: () => JsonValue): { entry: BeginEntry; replayed: boolean } {
     const { stepsPerTask } = this.#host.limits;
     if (++this.#begun > stepsPerTask) {
-      throw new ErrandError('stepLimit', `a task begins ${stepsPerTask} steps, questions and sleeps at most`);
+      throw new ErrandError('stepLimit', `a task begins ${stepsPerTask} steps, subtasks, questions and sleeps at most`);
     }
     const counted = `${kind} ${name}`;
     const ordinal = (this.#counts.get(counted) ?? 0) + 1;

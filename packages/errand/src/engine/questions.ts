@@ -60,9 +60,14 @@ export function createQuestions(
 }
 
 function elicitation(key: string, question: ElicitForm | ElicitUrl): InputRequest {
+  const given: unknown = question;
+  if (!isObject(given) || typeof given['message'] !== 'string')
+    throw new TypeError(`question "${key}": elicit takes { message, schema }, or { message, url }`);
   const { message } = question;
   if ('url' in question) return { method: 'elicitation/create', params: { mode: 'url', message, url: question.url } };
   const what = `question "${key}"`;
+  if (!isObject(question.schema) && typeof question.schema !== 'function')
+    throw new TypeError(`${what}: elicit needs a schema, of the form to fill in, or a url, of the page to visit`);
   const { type, properties, required } = describeSchema(question.schema, 'input', what);
   if (type !== 'object' || !isObject(properties))
     throw new TypeError(`${what}: the schema of a form describes an object`);

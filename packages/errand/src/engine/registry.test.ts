@@ -87,6 +87,16 @@ describe('a tool', () => {
     ['schemas', { inputSchema: z.string() }, /inputSchema: arguments are an object, but this describes "string"/],
     ['schemas', { inputSchema: jsonSchema({ anyOf: [] }) }, /this describes "something else"/],
     ['schemas', { inputSchema: v.object({}) }, /inputSchema: the schema cannot describe itself/],
+    [
+      'schemas',
+      { outputSchema: z.string() },
+      /outputSchema: structured content is an object, but this describes "string"/,
+    ],
+    ['retry', { retry: 3 as never }, /retry is 3; it says how, for instance { attempts: 3/],
+    ['onEnd', { onEnd: 'mail' as never }, /onEnd is "mail"; it is a function/],
+    ['prepare', { prepare: {} as never }, /prepare is an object; it is a function/],
+    ['an option that nobody knows', { retries: 3 } as never, /option "retries" is unknown; there are title,/],
+    ['no options', 'fast' as never, /the options are "fast"; they must be an object/],
     ['schemas', { outputSchema: z.object({ d: z.date() }) }, /outputSchema: Date cannot be represented/],
   ])('is refused when it is registered, by its name, where its options make no sense: %s', (_, options, message) => {
     expect(() => registered('my-tool', options, handler)).toThrow(TypeError);

@@ -1,6 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { toMs } from '../duration.ts';
 import type { JsonObject, JsonValue } from '../json.ts';
+import { choose, knownOptions, show } from '../options.ts';
 import { describeSchema } from '../schema.ts';
 import type { Questions } from './context.ts';
 import type { ListedTool, TaskUse } from './engine.ts';
@@ -50,6 +51,12 @@ export interface ToolVersion {
 /** The tools of a server, by name, in the order in which they were registered. */
 export type Registry = Map<string, RegisteredTool>;
 
+const OPTIONS: readonly (keyof ToolOptions)[] = [
+  ...(['title', 'description', 'inputSchema', 'outputSchema', 'annotations', 'icons', '_meta'] as const),
+  ...(['task', 'patience', 'deadline', 'retention', 'pollInterval', 'concurrency', 'withoutTasks', 'holdFor'] as const),
+  ...(['replay', 'retry', 'onEnd', 'version', 'previous', 'prepare'] as const),
+];
+
 const NAME = /^[A-Za-z0-9_.-]{1,128}$/;
 
 /** Checks the options of a tool and fills in what they leave open, `server` what is said for all. Throws a `TypeError` that names the tool. */
@@ -62,6 +69,7 @@ export function registered(
   const what = `tool "${name}"`;
   if (!NAME.test(name)) throw new TypeError(`${what}: a name has 1 to 128 letters, digits, "_", "-" or "."`);
   if (typeof handler !== 'function') throw new TypeError(`${what}: the third argument is its handler`);
+  knownOptions(what, options, OPTIONS);
   const { task = 'auto', annotations, version = '1', prepare, concurrency } = options;
   choose(what, 'task', task, ['always', 'auto', 'never']);
   if (task === 'never' && prepare)
@@ -75,6 +83,10 @@ export function registered(
     throw new TypeError(`${what}: concurrency limits runs of tasks; a task: 'never' tool has none`);
   const hold = task === 'never' ? NOT_HELD : holdOf(what, options, server);
   const own = listed(name, what, options);
+  if (options.onEnd !== undefined && typeof options.onEnd !== 'function')
+    throw new TypeError(`${what}: onEnd is ${show(options.onEnd)}; it is a function of how the task ended`);
+  if (prepare !== undefined && typeof prepare !== 'function')
+    throw new TypeError(`${what}: prepare is ${show(prepare)}; it is a function of the arguments`);
   if (task === 'never' && options.onEnd)
     throw new TypeError(`${what}: onEnd is for tools with tasks; a task: 'never' handler cleans up by itself`);
   const harmless = annotations?.readOnlyHint === true || annotations?.idempotentHint === true;
@@ -120,11 +132,6 @@ export function addTool(tools: Registry, tool: RegisteredTool): void {
   tools.set(tool.name, tool);
 }
 
-function choose(what: string, option: string, value: string, choices: readonly string[]): void {
-  if (!choices.includes(value))
-    throw new TypeError(`${what}: ${option} is "${value}"; it must be ${choices.join(', ')}`);
-}
-
 function versionsOf(
   what: string,
   version: string,
@@ -148,19 +155,19 @@ function listed(name: string, what: string, options: ToolOptions<StandardSchemaV
     inputSchema: inputSchema ? objectSchema(inputSchema, 'input', `${what}: inputSchema`) : { type: 'object' },
     ...(outputSchema === undefined
       ? {}
-      : { outputSchema: describeSchema(outputSchema, 'output', `${what}: outputSchema`) }),
+      : { outputSchema: objectSchema(outputSchema, 'output', `${what}: outputSchema`) }),
     ...(annotations === undefined ? {} : { annotations }),
     ...(icons === undefined ? {} : { icons }),
     ...(_meta === undefined ? {} : { _meta }),
   };
 }
 
-/** Arguments are always an object, so their schema must describe one. */
-function objectSchema(schema: StandardSchemaV1, side: 'input', what: string): JsonObject {
+/** Arguments and structured content are always objects, so their schemas must describe one. */
+function objectSchema(schema: StandardSchemaV1, side: 'input' | 'output', what: string): JsonObject {
   const described = describeSchema(schema, side, what);
   if (described['type'] !== 'object')
     throw new TypeError(
-      `${what}: arguments are an object, but this describes ${JSON.stringify(described['type'] ?? 'something else')}`,
+      `${what}: ${side === 'input' ? 'arguments are' : 'structured content is'} an object, but this describes ${JSON.stringify(described['type'] ?? 'something else')}`,
     );
   return described;
 }

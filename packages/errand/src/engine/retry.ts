@@ -1,4 +1,6 @@
 import { toMs } from '../duration.ts';
+import { isObject } from '../json.ts';
+import { show } from '../options.ts';
 import type { RetryPolicy } from './context.ts';
 
 /** A retry policy with its defaults filled in. Durations in ms. */
@@ -14,10 +16,15 @@ const LONGEST = 30_000;
 
 /** Throws a `TypeError` that names `what` where a policy makes no sense. */
 export function toRetry(what: string, policy: RetryPolicy = {}): Retry {
+  const given: unknown = policy;
+  if (!isObject(given))
+    throw new TypeError(`${what}: retry is ${show(given)}; it says how, for instance { attempts: 3, backoff: '1s' }`);
   const { attempts = 1, backoff = 500, maxBackoff, when } = policy;
   if (!Number.isInteger(attempts) || attempts < 1) {
     throw new TypeError(`${what}: retry.attempts is ${attempts}; it counts all attempts, so 1 or more`);
   }
+  if (when !== undefined && typeof when !== 'function')
+    throw new TypeError(`${what}: retry.when is ${show(when)}; it is a function of the error`);
   const backoffMs = toMs(backoff, `${what}: retry.backoff`);
   const longest = maxBackoff === undefined ? LONGEST : toMs(maxBackoff, `${what}: retry.maxBackoff`);
   if (maxBackoff !== undefined && longest < backoffMs)

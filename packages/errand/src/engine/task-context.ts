@@ -5,14 +5,13 @@ import { AT_MOST_ONCE } from '../task/journal.ts';
 import { principalOf } from '../task/principal.ts';
 import type { Progress } from '../task/task.ts';
 import { createPathGuard } from './below.ts';
-import { createPathGuard } from './below.ts';
 import { askClient } from './calls/input.ts';
 import { refuseWithinEffect } from './calls/effect.ts';
 import { sleep } from './calls/sleep.ts';
 import { runStep, toStep } from './calls/step.ts';
 import { steering } from './calls/steering.ts';
 import type { Subtasks } from './calls/subtask.ts';
-import { track } from './calls/track.ts';
+import { checkTrackable, track } from './calls/track.ts';
 import type { Questions, StepContext, StepOptions, TaskContext } from './context.ts';
 import { shortened } from './failures.ts';
 import { createQuestions } from './questions.ts';
@@ -25,15 +24,12 @@ export function createTaskContext(run: Run, subtasks: () => Subtasks): TaskConte
   const mayBegin = (what: string): void => refuseWithinEffect(journal, what);
   // Below a root all paths differ anyhow.
   const paths = task.parent === undefined ? createPathGuard() : undefined;
-  // Below a root all paths differ anyhow.
-  const paths = task.parent === undefined ? createPathGuard() : undefined;
   const { can, elicit, sample, roots } =
     task.cleansUp === undefined
       ? createQuestions(task.capabilities, run.limits, (question) => {
           mayBegin(`the question "${question.key}"`);
           paths?.asks(question.key);
-          paths?.asks(question.key);
-    return askClient(run, question);
+          return askClient(run, question);
         })
       : NOBODY;
   const context: TaskContext = {
@@ -64,13 +60,15 @@ export function createTaskContext(run: Run, subtasks: () => Subtasks): TaskConte
       if (task.cleansUp !== undefined)
         throw new TypeError(`subtask "${key}": onEnd begins no subtasks, as its task has ended`);
       paths?.begins(key);
-      paths?.begins(key);
       return subtasks().begin(key, tool, args, options);
     },
     progress(done, total, message) {
       run.show({ progress: toProgress(done, total), ...(message !== undefined && { message: toText(message) }) });
     },
-    track: (items, message) => track(items, (done, total, text) => context.progress(done, total, text), message),
+    track(items, message) {
+      checkTrackable(items);
+      return track(items, (done, total, text) => context.progress(done, total, text), message);
+    },
     steering: () => steering(run, () => mayBegin('steering')),
     async sleep(duration) {
       const ms = toMs(duration, 'sleep');

@@ -8,6 +8,7 @@ import { ERRORS, RpcError, shuttingDown, type ErrandError } from '../errors.ts';
 import { isObject, type JsonObject } from '../json.ts';
 import { errorResponse, readableId } from '../jsonrpc.ts';
 import type { JsonRpcResponse } from '../jsonrpc.ts';
+import { show } from '../options.ts';
 import { ANONYMOUS } from '../task/principal.ts';
 import type { Principal } from '../task/principal.ts';
 import { createAuth, Unauthorized, type AuthOptions } from './auth/bearer.ts';
@@ -70,6 +71,10 @@ export async function serveHttp(
   readiness: () => Promise<Readiness> = async () => 'ready',
 ): Promise<HttpServing> {
   const { port = 8080, host = '127.0.0.1', path = '/mcp', maxBodyBytes = MAX_BODY_BYTES, principal, log } = options;
+  if (!Number.isInteger(port) || port < 0 || port > 65_535)
+    throw new TypeError(
+      `serve: port is ${show(port)}; it must be a whole number from 0 to 65535, where 0 takes a free one`,
+    );
   if (options.auth && principal) throw new TypeError('auth and principal both say who the caller is: give one of them');
   const { allowedHosts, allowedOrigins } = options;
   if (!isLoopback(host) && !options.auth && !principal) {

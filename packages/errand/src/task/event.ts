@@ -27,7 +27,7 @@ export type LoggedEvent =
   | { readonly kind: 'subtask_ended'; readonly key: string; readonly taskId: string; readonly status: TaskStatus }
   /** A whole run failed, and is tried again at `at`. */
   | { readonly kind: 'retried'; readonly attempt: number; readonly failure: Failure; readonly next: number }
-  | { readonly kind: 'paused' }
+  | { readonly kind: 'paused'; readonly reason?: string }
   | { readonly kind: 'resumed' }
   | { readonly kind: 'steered'; readonly message: JsonValue }
   | { readonly kind: 'held'; readonly reason: string }

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { toMs } from '../../duration.ts';
 import { jsonCopy } from '../../json.ts';
 import { checkSize } from '../../limits.ts';
+import { knownOptions } from '../../options.ts';
 import type { CallOutcome } from '../../task/journal.ts';
 import type { StepTrace } from '../../telemetry.ts';
 import type { StepContext, StepOptions } from '../context.ts';
@@ -25,6 +26,7 @@ export function toStep(name: string, fn: Step['fn'], options: StepOptions): Step
   if (typeof name !== 'string' || name === '') throw new TypeError('step: the first argument is its name');
   if (typeof fn !== 'function') throw new TypeError(`step "${name}": the second argument is the function to run`);
   const what = `step "${name}"`;
+  knownOptions(what, options, ['retry', 'timeout', 'atMostOnce']);
   const retry = toRetry(what, options.retry);
   if (options.atMostOnce && retry.attempts > 1)
     throw new TypeError(`${what}: atMostOnce cannot be combined with retries`);

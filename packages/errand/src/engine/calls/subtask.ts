@@ -1,5 +1,6 @@
 import { jsonCopy, type JsonObject, type JsonValue } from '../../json.ts';
 import { checkSize } from '../../limits.ts';
+import { choose, knownOptions } from '../../options.ts';
 import { check, issuesText } from '../../schema.ts';
 import { Graph } from '../../task/graph.ts';
 import type { CallOutcome } from '../../task/journal.ts';
@@ -242,9 +243,12 @@ function toWanted(run: Run, key: string, tool: string, args: object, options: Su
   const what = `subtask "${key}"`;
   if (key.includes('/')) throw new TypeError(`${what}: a key has no "/", which stands between the keys of a path`);
   if (typeof tool !== 'string') throw new TypeError(`${what}: the second argument is the name of a tool`);
+  knownOptions(what, options, ['after', 'onFailure', 'onParentExit', 'scope', 'weight']);
   const { after = [], onFailure = 'fail', onParentExit = 'wait', scope, weight } = options;
   if (weight !== undefined && !(weight >= 0 && Number.isFinite(weight)))
     throw new TypeError(`${what}: weight is a number of 0 or more`);
+  choose(what, 'onFailure', onFailure, ['fail', 'return']);
+  choose(what, 'onParentExit', onParentExit, ['wait', 'cancel']);
   const beyond = run.task.scopes && scope?.find((name) => !run.task.scopes!.includes(name));
   if (beyond !== undefined)
     throw new TypeError(`${what}: scope "${beyond}" is not among the scopes of the task, and a subtask has no more`);

@@ -1,3 +1,14 @@
+import { show } from '../../options.ts';
+
+/** Refuses what cannot be gone through, before anybody asks for the first item. */
+export function checkTrackable(items: unknown): void {
+  const iterable = (typeof items === 'object' || typeof items === 'string') && items !== null;
+  if (iterable && (Symbol.iterator in Object(items) || Symbol.asyncIterator in Object(items))) return;
+  throw new TypeError(
+    `track: the first argument is ${show(items)}; it must be a list, or something else to iterate over`,
+  );
+}
+
 /** Goes through items, and tells after each one how many are done, of how many where that is known. */
 export async function* track<T>(
   items: Iterable<T> | AsyncIterable<T>,
