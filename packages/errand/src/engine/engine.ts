@@ -59,6 +59,8 @@ export type CallAnswer =
       readonly requestState: string;
       /** The task that asks, where it is one: then an answer to that will do, too. */
       readonly task?: SeenTask;
+      /** Gives what the call may be answered with instead, where the client cannot be asked and the work may go on without it. */
+      readonly otherwise?: (task: SeenTask) => ToolResult;
     };
 
 /** A tool as clients list it. */

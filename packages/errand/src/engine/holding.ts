@@ -89,7 +89,7 @@ export function createHolding({ executor, commands, states, waits }: HoldingPart
     const canAsk = Object.values(requests).every((request) => mayAsk(call.capabilities, request));
     if (isAsking(task) && (canAsk || !handsOff(hold))) {
       const requestState = states.seal(caller.principal, call, { kind: 'task', taskId });
-      return { kind: 'input', requests, requestState, task };
+      return { kind: 'input', requests, requestState, task, ...(handsOff(hold) && { otherwise: handedOff }) };
     }
     if (!handsOff(hold)) throw shuttingDown();
     return { kind: 'result', result: handedOff(task), task };

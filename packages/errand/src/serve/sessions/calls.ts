@@ -5,7 +5,6 @@ import { onAbort } from '../../engine/waiting.ts';
 import { RpcError } from '../../errors.ts';
 import type { JsonObject } from '../../json.ts';
 import type { InputRequest, InputResponse } from '../../task/input.ts';
-import { isTerminal } from '../../task/task.ts';
 import type { Inbound } from '../exchange.ts';
 import { heldProgress } from '../held/progress.ts';
 import type { Channel } from './channel.ts';
@@ -29,10 +28,12 @@ export async function callTool(
   const tell = progressToken === undefined ? undefined : teller(live, channel, progressToken);
   let answer = await engine.call(made, caller, tell);
   while (answer.kind === 'input' && dialect.asks === 'by request') {
-    const { requestState, requests, task } = answer;
-    const inputResponses = task
-      ? await untilAnswered(engine, live, channel, task)
-      : await askAll(live, channel, requests);
+    if (answer.task) {
+      const task = await untilAnswered(engine, live, channel, answer.task, answer.otherwise !== undefined);
+      if (isAsking(task)) return dialect.called({ kind: 'result', result: answer.otherwise!(task), task }, call);
+    }
+    const inputResponses = answer.task ? undefined : await askAll(live, channel, answer.requests);
+    const { requestState } = answer;
     answer = await engine.call({ ...made, requestState, ...(inputResponses && { inputResponses }) }, caller, tell);
   }
   const result = dialect.called(answer, call);
@@ -94,29 +95,42 @@ export function askAll(
   });
 }
 
-/** Asks what the task of a held call asks, which its client cannot see, until it asks no more. */
-async function untilAnswered(engine: Engine, live: Live, channel: Channel, task: SeenTask): Promise<undefined> {
+/**
+ * Asks what the task of a held call asks, which its client cannot see, until it asks no more. Resolves with the task
+ * as it is then. Where its work `mayGoOn` without the client, that is also when there is no way to ask, or the server
+ * closes.
+ */
+async function untilAnswered(
+  engine: Engine,
+  live: Live,
+  channel: Channel,
+  task: SeenTask,
+  mayGoOn: boolean,
+): Promise<SeenTask> {
   const { principal } = live.session;
+  if (mayGoOn && channel.outlet() === undefined) return task;
+  let latest = task;
   try {
     await whileWanted(live, channel.signal, (onEnd) => {
       const questions = live.questions(channel.outlet, false);
-      onEnd(() => questions.close());
       return new Promise<void>((resolve, reject) => {
-        const saw = (latest: SeenTask): void => {
-          questions.follow(latest);
-          if (isTerminal(latest) || !isAsking(latest)) resolve();
+        const saw = (seen: SeenTask): void => {
+          latest = seen;
+          questions.follow(seen);
+          if (!isAsking(seen)) resolve();
         };
         onEnd(engine.watch(task.id, saw));
+        onEnd(() => questions.close());
         engine.read(principal, task.id).then(saw, reject);
       });
     });
   } catch (error) {
-    // The engine says what becomes of the call when the server closes.
-    if (!channel.signal.aborted && live.closing.aborted) return;
+    if (mayGoOn && live.closing.aborted && !channel.signal.aborted) return latest;
     // The client was given no way back: nobody will ever ask for this task.
-    if (channel.signal.aborted) await engine.cancel(principal, task.id);
+    await engine.cancel(principal, task.id);
     throw error;
   }
+  return latest;
 }
 
 /** Does something until it is done or its client no longer wants it; what `onEnd` was given is called in either case. */
