@@ -19,7 +19,7 @@ export interface TestClient {
   request(method: string, params: JsonObject): Promise<JsonRpcResponse>;
   /** The result of `tools/call`. Throws `RpcError` for a JSON-RPC error. */
   call(tool: string, args?: JsonObject, more?: JsonObject): Promise<JsonObject>;
-  /** Calls a tool that answers with a task, and gives the task's id. Throws where it answers otherwise. */
+  /** Calls a tool that answers with a task, and gives the task's id. Throws where it answers otherwise. Turns no clock. */
   begin(tool: string, args?: JsonObject): Promise<string>;
   /** The result of `tasks/get`. */
   read(taskId: string): Promise<JsonObject>;
@@ -33,7 +33,8 @@ export interface TestClient {
   until(taskId: string, statuses: string | readonly string[], timeoutMs?: number): Promise<JsonObject>;
   /**
    * Calls a tool and sees the call through, as `until` does: answers what it asks, by key. Gives the
-   * tool result. Rejects where the task fails, or asks only what there is no answer for.
+   * tool result. Rejects where the task fails, or asks only what there is no answer for. While the call is held a
+   * virtual clock is turned, too; where it is not answered then, it rejects after 5 s of real time.
    */
   run(tool: string, args?: JsonObject, answers?: JsonObject): Promise<JsonObject>;
 }
@@ -44,15 +45,22 @@ export interface Waiting {
   settle(): Promise<void>;
   /** Lets some time pass. `false` where none can. */
   pass(): Promise<boolean>;
+  /** Sees a call through that may be held: lets pass what time it takes to be answered. */
+  through<T>(call: Promise<T>): Promise<T>;
+  /** Why a task may have failed that ran out of time, if the way of waiting can be why. */
+  excuse(): string;
 }
 
 const REVISION = '2026-07-28';
 const TASKS = { 'io.modelcontextprotocol/tasks': {} };
+const DEADLINE_PASSED = -31010;
 const TERMINAL = ['completed', 'failed', 'cancelled'];
 
 const REAL_TIME: Waiting = {
   settle: () => Promise.resolve(),
   pass: () => new Promise((resolve) => setTimeout(resolve, 5, true)),
+  through: (call) => call,
+  excuse: () => '',
 };
 
 /** Makes a client of a server that need not be serving anything. */
@@ -63,7 +71,7 @@ export function testClient(errand: Pick<Errand, 'fetch'>, options: TestClientOpt
 export function clientOver(
   errand: Pick<Errand, 'fetch'>,
   options: TestClientOptions,
-  { settle, pass }: Waiting,
+  { settle, pass, through, excuse }: Waiting,
 ): TestClient {
   const { capabilities = { elicitation: {}, sampling: {}, roots: {} }, tasks = true, principal } = options;
   const _meta = {
@@ -114,9 +122,14 @@ export function clientOver(
       const status = task['status'] as string;
       if (wanted.includes(status)) return task;
       if (TERMINAL.includes(status) || Date.now() > deadline || !(await pass()))
-        throw new Error(`the task is not ${wanted.join(' or ')}: ${JSON.stringify(task)}`);
+        throw new Error(`the task is not ${wanted.join(' or ')}: ${JSON.stringify(task)}${whyLate(task)}`);
     }
   };
+
+  /** An effect that took longer than a turned clock stood still looks like a task that was too slow. */
+  function whyLate({ error }: JsonObject): string {
+    return (error as JsonObject | undefined)?.['code'] === DEADLINE_PASSED ? excuse() : '';
+  }
 
   return {
     request,
@@ -135,20 +148,21 @@ export function clientOver(
       await result('tasks/cancel', { taskId });
     },
     async run(tool, args = {}, answers = {}) {
-      let answered = await call(tool, args);
+      let answered = await through(call(tool, args));
       while (answered['resultType'] === 'input_required') {
         const { requestState } = answered;
-        answered = await call(tool, args, {
+        const more = {
           inputResponses: answersTo(answered, answers),
-          ...(requestState === undefined ? {} : { requestState }),
-        });
+          ...(requestState !== undefined && { requestState }),
+        };
+        answered = await through(call(tool, args, more));
       }
       if (answered['resultType'] !== 'task') return answered;
       const taskId = answered['taskId'] as string;
       for (;;) {
         const task = await until(taskId, ['input_required', ...TERMINAL]);
         if (task['status'] === 'completed') return task['result'] as JsonObject;
-        if (task['status'] !== 'input_required') throw new Error(`the task is ${JSON.stringify(task)}`);
+        if (task['status'] !== 'input_required') throw new Error(`the task is ${JSON.stringify(task)}${whyLate(task)}`);
         await result('tasks/update', { taskId, inputResponses: answersTo(task, answers) });
       }
     },

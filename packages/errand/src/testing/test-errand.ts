@@ -6,6 +6,7 @@ import { memory } from '../stores/memory.ts';
 import { clientOver, testClient, type TestClient, type TestClientOptions } from './client.ts';
 import { beginLife } from './life.ts';
 import { keepTime } from './timekeeper.ts';
+import { turning } from './turning.ts';
 import type { VirtualClock } from './virtual-clock.ts';
 
 export interface TestErrandOptions extends Partial<ErrandOptions> {
@@ -110,7 +111,7 @@ export async function testErrand(options: TestErrandOptions, define: Define): Pr
 
   function clientAs(clientOptions: TestClientOptions): TestClient {
     if (clock === undefined) return testClient({ fetch }, clientOptions);
-    return clientOver({ fetch }, clientOptions, { settle: () => clock.settle(), pass: () => clock.advanceToNext() });
+    return clientOver({ fetch }, clientOptions, turning(clock));
   }
 
   await start();

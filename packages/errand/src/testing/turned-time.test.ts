@@ -212,6 +212,59 @@ describe('time that a test turns', () => {
     expect(await t.client.read(gated)).toMatchObject(text('opened'));
   });
 
+  it('passes while a call is held that a client sees through', async () => {
+    const t = await up(
+      (errand) => {
+        errand.tool('work', {}, async (_, task) => {
+          await task.step('work', () => clock.sleep('10s'));
+          return 'worked';
+        });
+        errand.tool('flaky', {}, async (_, task) => {
+          const retry = { attempts: 3, backoff: '10s' };
+          return task.step(
+            'call',
+            ({ attempt }) => {
+              if (attempt < 3) throw new Error('down');
+              return `up at ${attempt}`;
+            },
+            { retry },
+          );
+        });
+      },
+      { clock },
+    );
+    const held = t.clientAs({ tasks: false });
+    expect(await t.client.run('work')).toMatchObject({ content: [{ text: 'worked' }] });
+    expect(await held.run('work')).toMatchObject({ content: [{ text: 'worked' }] });
+    expect(await t.client.run('flaky')).toMatchObject({ content: [{ text: 'up at 3' }] });
+  });
+
+  it('does not come to a deadline while an effect takes real time, be it for longer than a moment', async () => {
+    const t = await up(
+      (errand) =>
+        errand.tool('mixed', { task: 'always' }, async (_, task) => {
+          await task.step('real', () => new Promise((resolve) => setTimeout(resolve, 200)));
+          await task.sleep('1h');
+          return `at ${clock.elapsed() / HOUR}`;
+        }),
+      { clock },
+    );
+    expect(await t.client.run('mixed')).toMatchObject({ content: [{ text: 'at 1' }] });
+  });
+
+  it('says so where a deadline passed since an effect took longer than the clock stands still', async () => {
+    clock = virtualClock({ patience: '20ms' });
+    const t = await up(
+      (errand) =>
+        errand.tool('stuck', { task: 'always' }, async (_, task) =>
+          task.step('real', () => new Promise<string>(() => {})),
+        ),
+      { clock },
+    );
+    await expect(t.client.run('stuck')).rejects.toThrow(/-31010.*virtualClock\({ patience }\)/);
+    expect(clock.overtook()).toBeGreaterThan(0);
+  });
+
   it('passes while a client waits, as far as it takes', async () => {
     const t = await up(
       (errand) =>

@@ -1,12 +1,21 @@
 import type { Clock } from '../clock.ts';
 import { toMs, type Duration } from '../duration.ts';
-import { currentEffect } from '../engine/calls/effect.ts';
+import { currentEffect, isEffect } from '../engine/calls/effect.ts';
 
 /** Where a virtual clock starts unless it is told otherwise. */
 export const START = Date.UTC(2026, 0, 1);
 
 /** A turn in which nothing happened may be one of a commit; after so many of them nothing is under way. */
 const QUIET_TURNS = 12;
+
+/** How long it stands still for an effect before it passes time that is near, in ms: the effect may wait for the test. */
+const GLANCE = 50;
+
+/** What is near, seen from where an effect began, in ms, where the test does not say how far to go. */
+const NEAR = 1000;
+
+/** How often it looks at an effect that takes longer than a glance, in ms. */
+const LOOK_EVERY = 5;
 
 /** A clock that stands still until it is turned. */
 export interface VirtualClock extends Clock {
@@ -18,6 +27,8 @@ export interface VirtualClock extends Clock {
   advanceToNext(): Promise<boolean>;
   /** Lets everything go as far as it comes without time. */
   settle(): Promise<void>;
+  /** How often it went far ahead while effects were under way that took longer than its patience. */
+  overtook(): number;
   /** Resolves when so much time has passed: for effects that take long. Rejects with the signal's reason when it aborts. */
   sleep(duration: Duration, options?: { readonly signal?: AbortSignal }): Promise<void>;
 }
@@ -26,15 +37,16 @@ export interface VirtualClockOptions {
   /** What it shows at first. Default 2026-01-01T00:00:00Z. */
   readonly start?: number | Date;
   /**
-   * How long it stands still for an effect that takes real time, such as a request. What takes longer
-   * is passed by, since it may wait for the test itself. Default 50 ms. Effects that wait for the
-   * clock's own `sleep` are passed by at once.
+   * How long, in real time, it stands still for an effect that takes real time, such as a request, before it goes
+   * far ahead of where the effect began: beyond a second by `advanceToNext`, which a client's `run` and `until` go
+   * by. For nearer times, and for `advance`, it waits 50 ms at most. What takes longer is passed by, since
+   * it may wait for the test itself. Default 3 s. Effects that wait for the clock's own `sleep` are passed by at once.
    */
   readonly patience?: Duration;
 }
 
 /** Makes a clock for `testErrand`: a month passes in a millisecond, and not before the test says so. */
-export function virtualClock({ start = START, patience = 50 }: VirtualClockOptions = {}): VirtualClock {
+export function virtualClock({ start = START, patience = '3s' }: VirtualClockOptions = {}): VirtualClock {
   const time = Number(start);
   if (!Number.isFinite(time)) throw new TypeError('virtualClock: start is a date, or ms since the epoch');
   return new TurnedClock(time, toMs(patience, 'virtualClock: patience'));
@@ -51,16 +63,23 @@ interface Interval {
   next: number;
 }
 
-/** Work that is under way, and how often it was looked at in vain. */
+/** Work that is under way, since when by the clock, and for how many ms it was looked at in vain. */
 interface Work {
   readonly work: object;
-  looks: number;
+  readonly since: number;
+  waited: number;
+}
+
+/** Where a turn goes to, and how far from where an effect began is near. */
+interface Leap {
+  readonly to: number;
+  readonly near: number;
 }
 
 class TurnedClock implements VirtualClock {
   readonly #start: number;
-  /** How often work is looked at that takes real time, each time after a ms. A ms in which this process is busy is none. */
-  readonly #looks: number;
+  /** How long work is waited for that takes real time, in ms. A ms in which this process is busy is none. */
+  readonly #patience: number;
   #time: number;
   /** By time, and in the order in which they were set. */
   readonly #timers: Timer[] = [];
@@ -70,11 +89,12 @@ class TurnedClock implements VirtualClock {
   readonly #sleeping = new Map<object, number>();
   /** Grows whenever something happens. */
   #happened = 0;
+  #overtook = 0;
   #turning: Promise<unknown> = Promise.resolve();
 
-  constructor(start: number, looks: number) {
+  constructor(start: number, patience: number) {
     this.#start = start;
-    this.#looks = looks;
+    this.#patience = patience;
     this.#time = start;
   }
 
@@ -102,7 +122,7 @@ class TurnedClock implements VirtualClock {
 
   readonly busy = (work: object): (() => void) => {
     this.#happened++;
-    const entry: Work = { work, looks: 0 };
+    const entry: Work = { work, since: this.#time, waited: 0 };
     this.#underWay.add(entry);
     return () => {
       this.#happened++;
@@ -126,10 +146,14 @@ class TurnedClock implements VirtualClock {
     return this.#turn(async () => {
       await this.#settle();
       const next = this.#timers[0];
-      if (next !== undefined) await this.#goTo(next.at);
-      return next !== undefined;
+      if (next === undefined) return false;
+      // What an effect came to meanwhile may be all that was waited for.
+      if (!(await this.#waitBefore({ to: next.at, near: NEAR }))) await this.#goTo(next.at);
+      return true;
     });
   }
+
+  readonly overtook = (): number => this.#overtook;
 
   settle(): Promise<void> {
     return this.#turn(() => this.#settle());
@@ -214,27 +238,46 @@ class TurnedClock implements VirtualClock {
     };
   }
 
-  async #settle(): Promise<void> {
+  /** Stands still for effects that began far before where it goes. Resolves with whether anything came of that. */
+  async #waitBefore(leap: Leap): Promise<boolean> {
+    const far = [...this.#underWay].filter((entry) => this.#isFar(entry, leap));
+    if (far.length === 0) return false;
+    const before = this.#happened;
+    if (far.some(({ waited }) => waited < this.#patience)) await this.#settle(leap);
+    if (this.#happened !== before) return true;
+    this.#overtook++;
+    return false;
+  }
+
+  /** Of an effect only: a handler that is at work without one may wait for whatever. */
+  #isFar({ work, since }: Work, { to, near }: Leap): boolean {
+    return isEffect(work) && to - since > near && !this.#sleeping.has(work);
+  }
+
+  async #settle(leap?: Leap): Promise<void> {
     for (let quiet = 0; quiet < QUIET_TURNS;) {
       const before = this.#happened;
       await new Promise((resolve) => setImmediate(resolve));
       quiet = this.#happened === before ? quiet + 1 : 0;
-      if (quiet === QUIET_TURNS && this.#look()) {
-        await new Promise((resolve) => setTimeout(resolve, 1));
-        quiet = 0;
-      }
+      if (quiet < QUIET_TURNS) continue;
+      const ms = this.#look(leap);
+      if (ms === 0) return;
+      await new Promise((resolve) => setTimeout(resolve, ms));
+      quiet = 0;
     }
   }
 
-  /** Whether work is under way that is worth waiting for. */
-  #look(): boolean {
-    let worth = false;
-    for (const entry of this.#underWay) {
-      if (entry.looks >= this.#looks || this.#sleeping.has(entry.work)) continue;
-      entry.looks++;
-      worth = true;
-    }
-    return worth;
+  /** For how many ms to wait for work that is under way, and worth it. */
+  #look(leap: Leap | undefined): number {
+    const glanced = Math.min(GLANCE, this.#patience);
+    const worth = [...this.#underWay].filter((entry) => {
+      const patience = leap !== undefined && this.#isFar(entry, leap) ? this.#patience : glanced;
+      return entry.waited < patience && !this.#sleeping.has(entry.work);
+    });
+    if (worth.length === 0) return 0;
+    const ms = worth.some(({ waited }) => waited < glanced) ? 1 : LOOK_EVERY;
+    for (const entry of worth) entry.waited += ms;
+    return ms;
   }
 
   /** Where a timer goes that is set now: behind all that ring by then. */

@@ -14,6 +14,11 @@ export function runEffect<T>(effect: Effect, fn: () => T): T {
   return current.run(effect, fn);
 }
 
+/** Whether work that is under way is an attempt of a step. */
+export function isEffect(work: object): boolean {
+  return 'journal' in work && 'step' in work;
+}
+
 /** The attempt of a step that this runs in; an object of its own for each. */
 export function currentEffect(): object | undefined {
   return current.getStore();
