@@ -131,7 +131,7 @@ describe.each(pairs)('a task born in %s, in the eyes of a client of %s', { timeo
     };
   }
 
-  it('is there for its principal, and for nobody else (N-9)', async () => {
+  it('is there for its principal, and for nobody else (N-9, K-20, L-50)', async () => {
     const { maker, other, stranger } = await both();
     const taskId = await maker.begin('publish', { page: 'home' });
     expect(await other.read(taskId)).toMatchObject({ taskId });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { served } from '../../fixtures/served.ts';
 import { addSessionTools } from '../../fixtures/session-tools.ts';
-import { openSession, type Incoming } from '../../fixtures/session-wire.ts';
+import { ASKED, openSession, type Incoming } from '../../fixtures/session-wire.ts';
 import type { Loose } from '../../wire-schemas.ts';
 
 const RELATED = 'io.modelcontextprotocol/related-task';
@@ -127,6 +127,43 @@ describe('a question of a task of revision 2025-11-25', () => {
     expect(question.params._meta).toEqual({ [RELATED]: { taskId } });
     await client.respond(question.id, YES);
     expect(text((await wait.outcome()).result)).toBe('accept');
+  });
+
+  it('is a wish for a task of the client only where that declared to make them (L-4, L-53)', async () => {
+    const { url } = await served(addSessionTools);
+    const plain = await openSession(url);
+    const tasks = { requests: { elicitation: { create: {} } } };
+    const hosting = await openSession(url, { capabilities: { ...ASKED, tasks } });
+    for (const [client, wishes] of [
+      [plain, false],
+      [hosting, true],
+    ] as const) {
+      const stream = await client.listen();
+      await client.begin('publish', { page: 'home' });
+      expect('task' in (await stream.next(asks)).params).toBe(wishes);
+      await client.begin('sampled');
+      const sampling = await stream.next(({ method }) => method === 'sampling/createMessage');
+      expect(sampling.params).not.toHaveProperty('task');
+    }
+  });
+
+  it('is answered by a task of the client, which is read until it has ended (L-53)', async () => {
+    const { url } = await served(addSessionTools);
+    const tasks = { requests: { elicitation: { create: {} } } };
+    const client = await openSession(url, { capabilities: { ...ASKED, tasks }, check: () => undefined });
+    const stream = await client.listen();
+    const { taskId } = await client.begin('publish', { page: 'home' });
+    const question = await stream.next(asks);
+    const theirs = { taskId: 'theirs', status: 'working', pollInterval: 50, ttl: null };
+    await client.respond(question.id, { task: theirs });
+    const get = await stream.next(({ method }) => method === 'tasks/get');
+    expect(get.params).toEqual({ taskId: 'theirs' });
+    await client.respond(get.id, { ...theirs, status: 'completed' });
+    const fetched = await stream.next(({ method }) => method === 'tasks/result');
+    expect(fetched.params).toEqual({ taskId: 'theirs' });
+    expect(await client.result('tasks/get', { taskId })).toMatchObject({ status: 'input_required' });
+    await client.respond(fetched.id, YES);
+    expect(text(await client.result('tasks/result', { taskId }))).toBe('https://pages.example/home');
   });
 
   it('is not put to a client that did not declare that it can be asked (N-10)', async () => {

@@ -48,7 +48,7 @@ describe('a client of revision 2025-11-25', () => {
     expect(await client.request('tools/call', { name: 'broken' })).toMatchObject({ error: { code: -31500 } });
   });
 
-  it('gets a task where it asked for one, also of a quick call, which begins as working (L-12 to L-17, CASES 16)', async () => {
+  it('gets a task where it asked for one, also of a quick call, which begins as working (L-12 to L-17, L-32, CASES 16)', async () => {
     const { url } = await served(addSessionTools);
     const client = await openSession(url);
     const result = await client.result('tools/call', { name: 'echo', arguments: { text: 'hi' }, task: {} });
@@ -68,6 +68,29 @@ describe('a client of revision 2025-11-25', () => {
       content: [{ type: 'text', text: 'hi' }],
       _meta: { [RELATED]: { taskId: result.task.taskId } },
     });
+  });
+
+  it('gets a task of a tool call only: nothing else is listed, so the wish for one is not looked at (L-3, L-6)', async () => {
+    const { url } = await served(addSessionTools);
+    const client = await openSession(url);
+    expect(Object.keys(client.initialized.capabilities.tasks.requests)).toEqual(['tools']);
+    expect(await client.result('ping', { task: {} })).toEqual({});
+    expect(await client.result('tools/list', { task: {} })).toHaveProperty('tools');
+  });
+
+  it('reads a task flat, as plain JSON, in each of its states (L-18, L-20, L-22)', async () => {
+    const { url } = await served(addSessionTools);
+    const client = await openSession(url);
+    const { taskId } = await client.begin('two-questions');
+    const states: string[] = [];
+    for (const status of ['input_required', 'cancelled']) {
+      if (status === 'cancelled') await client.result('tasks/cancel', { taskId });
+      await client.until(taskId, (task) => task.status === status);
+      const read = await client.open('tasks/get', { taskId });
+      expect(read.headers.get('content-type')).toBe('application/json');
+      states.push((await read.outcome()).result.status);
+    }
+    expect(states).toEqual(['input_required', 'cancelled']);
   });
 
   it('has its wish for a lifetime heard, within that of the tool (L-33)', async () => {
@@ -104,7 +127,7 @@ describe('a client of revision 2025-11-25', () => {
     });
   });
 
-  it('reads a tool error as a failed task, and gets the whole of its result (L-24, L-49, CASES 11)', async () => {
+  it('reads a tool error as a failed task, and gets the whole of its result (L-24, L-25, L-49, CASES 11)', async () => {
     const { url } = await served(addSessionTools);
     const client = await openSession(url);
     const { taskId } = await client.begin('unlucky');
@@ -138,7 +161,7 @@ describe('a client of revision 2025-11-25', () => {
     expect(text(await client.result('tasks/result', { taskId }))).toBe('three');
   });
 
-  it('cancels a task that lives, and no other, and whoever waits hears of it (L-26, L-43 to L-45, CASES 12, 23)', async () => {
+  it('cancels a task that lives, and no other, and whoever waits hears of it (L-19, L-26, L-43 to L-45, CASES 12, 23)', async () => {
     const { url } = await served(addSessionTools);
     const client = await openSession(url);
     const { taskId } = await client.begin('endless');

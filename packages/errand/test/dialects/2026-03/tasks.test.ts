@@ -1,29 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { addMarchTools } from '../../fixtures/march-tools.ts';
-import { OPT_IN, openMarch } from '../../fixtures/march-wire.ts';
+import { begin, hasEnded, isIncomplete, OPT_IN, openMarch, until } from '../../fixtures/march-wire.ts';
 import { served } from '../../fixtures/served.ts';
-import { ASKED, openSession, type SessionClient } from '../../fixtures/session-wire.ts';
+import { ASKED, openSession } from '../../fixtures/session-wire.ts';
 import type { Loose } from '../../wire-schemas.ts';
 
 const RELATED = 'io.modelcontextprotocol/related-task';
 const NAMED = { action: 'accept', content: { name: 'Ada' } };
 const YES = { action: 'accept', content: { go: true } };
-
-/** Continues a task until the answer fits. */
-async function until(client: SessionClient, taskId: string, fits: (answer: Loose) => boolean): Promise<Loose> {
-  for (const end = Date.now() + 10_000; ; await new Promise((resolve) => setTimeout(resolve, 15))) {
-    const answer = await client.result('tasks/continue', { taskId });
-    if (fits(answer)) return answer;
-    if (Date.now() > end) throw new Error(`the task still answers ${JSON.stringify(answer)}`);
-  }
-}
-
-const isIncomplete = ({ result_type: type }: Loose) => type === 'incomplete';
-const hasEnded = ({ status }: Loose) => ['completed', 'failed', 'cancelled'].includes(status);
-
-async function begin(client: SessionClient, name: string, args = {}): Promise<string> {
-  return (await client.result('tools/call', { name, arguments: args })).task.taskId as string;
-}
 
 describe('the opening of a session in the March drafts', () => {
   it('takes the version and the opt-in, which the server echoes with what it speaks (U-1 to U-3, N-7)', async () => {
@@ -65,7 +49,7 @@ describe('the opening of a session in the March drafts', () => {
 });
 
 describe('a task in the March drafts', () => {
-  it('lives the life of hello_world, message for message (SEP-2339)', async () => {
+  it('lives the life of hello_world, message for message (SEP-2339; K-6, K-9, R-2, R-3, R-6, U-12)', async () => {
     const { url } = await served(addMarchTools);
     const client = await openMarch(url);
     const called = await client.result('tools/call', { name: 'hello_world', arguments: {} });
@@ -98,12 +82,12 @@ describe('a task in the March drafts', () => {
     });
   });
 
-  it('comes unasked for, where the server wants one (U-4, U-6 to U-10, CASES 31)', async () => {
+  it('comes unasked for, where the server wants one (U-4, U-6 to U-10, R-4, CASES 31)', async () => {
     const { url } = await served(addMarchTools);
     const client = await openMarch(url);
     const quick = { name: 'echo', arguments: { text: 'hi' } };
     expect(await client.result('tools/call', quick)).toMatchObject({ content: [{ text: 'hi' }] });
-    // A wish for a task is no order for one, wherever it stands (U-8, R-4).
+    // A wish for a task is no order for one, wherever it stands.
     expect(await client.result('tools/call', { ...quick, task: { ttl: 5000 } })).toMatchObject({
       content: [{ text: 'hi' }],
     });
@@ -231,7 +215,7 @@ describe('a task in the March drafts', () => {
     }
   });
 
-  it('tells who listens of each change, with what it came to (K-2, K-17, P-6, R-7)', async () => {
+  it('tells who listens of each change, with what it came to (K-2, K-17, P-6, P-7, R-7)', async () => {
     const { url } = await served(addMarchTools);
     const client = await openMarch(url);
     const stream = await client.listen();
@@ -287,105 +271,5 @@ describe('a call in the March drafts that asks before there is a task', () => {
     const { url } = await served(addMarchTools);
     const client = await openMarch(url);
     expect(await client.request('tools/call', { name: 'visiting' })).toMatchObject({ error: { code: -32600 } });
-  });
-});
-
-describe('subtasks in the March drafts', () => {
-  it('are named by the task above, and name it; each has a result of its own (S-1 to S-6, S-10, S-14, R-8)', async () => {
-    const { url } = await served(addMarchTools);
-    const client = await openMarch(url);
-    const taskId = await begin(client, 'pieces');
-    const parent = await until(client, taskId, ({ childTaskIds }) => childTaskIds?.length === 2);
-    const [a, b] = await Promise.all(
-      parent.childTaskIds.map((child: string) => client.result('tasks/get', { taskId: child })),
-    );
-    for (const child of [a, b]) expect(child.parentTaskId).toBe(taskId);
-    expect(b._meta).toEqual({ 'dev.errand/tasks': { after: ['a'] } });
-    const ended = await until(client, taskId, hasEnded);
-    expect(ended).toMatchObject({ status: 'completed', childTaskIds: parent.childTaskIds });
-    for (const child of parent.childTaskIds) {
-      const done = await client.result('tasks/continue', { taskId: child });
-      expect(done).toMatchObject({ status: 'completed', result: { content: [{ text: 'piece' }] } });
-      expect(Date.parse(done.createdAt) + done.ttl).toBeLessThanOrEqual(Date.parse(ended.createdAt) + ended.ttl);
-    }
-  });
-
-  it('ask for themselves, and do not change what the task above says of itself (S-8, S-13)', async () => {
-    const { url } = await served(addMarchTools);
-    const client = await openMarch(url);
-    const taskId = await begin(client, 'parent');
-    const { childTaskIds } = await until(client, taskId, (task) => task.childTaskIds !== undefined);
-    const asked = await until(client, childTaskIds[0], isIncomplete);
-    expect(asked._meta).toEqual({ [RELATED]: { taskId: childTaskIds[0], parentTaskId: taskId } });
-    expect(await client.result('tasks/continue', { taskId })).toMatchObject({ status: 'working' });
-    await client.result('tasks/continue', { taskId: childTaskIds[0], inputResponses: { approve: YES } });
-    expect(await until(client, taskId, hasEnded)).toMatchObject({ status: 'completed' });
-  });
-
-  it('end with the task above (S-11, S-12)', async () => {
-    const { url } = await served(addMarchTools);
-    const client = await openMarch(url);
-    const taskId = await begin(client, 'parent');
-    const { childTaskIds } = await until(client, taskId, (task) => task.childTaskIds !== undefined);
-    await client.result('tasks/cancel', { taskId });
-    expect(await client.result('tasks/get', { taskId: childTaskIds[0] })).toMatchObject({ status: 'cancelled' });
-  });
-
-  it('ask by the task above where the client does not understand them (S-15)', async () => {
-    const { url } = await served(addMarchTools);
-    const client = await openMarch(url, { mrtr: {}, progress: {} });
-    const taskId = await begin(client, 'parent');
-    const asked = await until(client, taskId, isIncomplete);
-    expect(Object.keys(asked.inputRequests)).toEqual(['one/approve']);
-    await client.result('tasks/continue', { taskId, inputResponses: { 'one/approve': YES } });
-    const ended = await until(client, taskId, hasEnded);
-    expect(ended).toMatchObject({ status: 'completed' });
-    expect(ended).not.toHaveProperty('childTaskIds');
-  });
-});
-
-describe('the side channel of the March drafts', () => {
-  const asks = ({ method }: Loose) => method === 'elicitation/create';
-
-  it('asks on the stream of continue, before its answer, and is answered by responses (K-16, R-9)', async () => {
-    const { url } = await served(addMarchTools);
-    const client = await openMarch(url, { subtasks: {}, progress: {} });
-    const taskId = await begin(client, 'hello_world');
-    await until(client, taskId, ({ status }) => status === 'input_required');
-    // It was put to the client by one of those; now nothing is sent a second time.
-    const again = await client.open('tasks/continue', { taskId });
-    expect((await again.outcome()).result).toMatchObject({ taskId, status: 'input_required' });
-  });
-
-  it('asks once, be it on the stream of continue or on that of the session', async () => {
-    const { url } = await served(addMarchTools);
-    const client = await openMarch(url, { progress: {} });
-    const taskId = await begin(client, 'hello_world');
-    let asked: Loose;
-    for (const end = Date.now() + 5000; asked === undefined && Date.now() < end;) {
-      const continued = await client.open('tasks/continue', { taskId });
-      const { result } = await continued.outcome();
-      expect(result.taskId).toBe(taskId);
-      asked = continued.messages.find(asks);
-      if (asked) expect(continued.messages.indexOf(asked)).toBeLessThan(continued.messages.length - 1);
-    }
-    expect(asked.params._meta).toEqual({ [RELATED]: { taskId } });
-    expect((await client.respond(asked.id, NAMED)).status).toBe(202);
-    expect(await until(client, taskId, hasEnded)).toMatchObject({ result: { content: [{ text: 'Hello, Ada!' }] } });
-    const stream = await client.listen();
-    const second = await begin(client, 'hello_world');
-    const question = await stream.next(asks);
-    expect(question.params._meta).toEqual({ [RELATED]: { taskId: second } });
-    await client.respond(question.id, NAMED);
-    expect(await until(client, second, hasEnded)).toMatchObject({ status: 'completed' });
-  });
-
-  it('asks on the stream of a call before there is a task', async () => {
-    const { url } = await served(addMarchTools);
-    const client = await openMarch(url, { subtasks: {} });
-    const call = await client.open('tools/call', { name: 'named', arguments: {} });
-    await client.respond((await call.next(asks)).id, NAMED);
-    const { task } = (await call.outcome()).result;
-    expect(await until(client, task.taskId, hasEnded)).toMatchObject({ result: { content: [{ text: 'Hello, Ada' }] } });
   });
 });
