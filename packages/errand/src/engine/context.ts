@@ -128,7 +128,7 @@ export interface SubtaskOptions {
 }
 
 /** A subtask that was begun: awaited, it gives the tool result of the subtask. */
-export interface Subtask extends Promise<ToolResult> {
+export interface Subtask extends PromiseLike<ToolResult>, Pick<Promise<ToolResult>, 'catch' | 'finally'> {
   readonly key: string;
   /** The id of its task. */
   readonly id: string;
