@@ -8,7 +8,7 @@ import * as z from 'zod';
 import { createErrand, type Errand, type ErrandOptions } from './errand.ts';
 import { RpcError } from './errors.ts';
 import type { Handler } from './engine/tool.ts';
-import type { JsonObject, JsonValue } from './json.ts';
+import type { JsonObject } from './json.ts';
 import { limitsOf, type Limits } from './limits.ts';
 import { sqlite } from './stores/sqlite.ts';
 import { testClient } from './testing.ts';

@@ -220,7 +220,7 @@ describe('time that a test turns', () => {
           return 'worked';
         });
         errand.tool('flaky', {}, async (_, task) => {
-          const retry = { attempts: 3, backoff: '10s' };
+          const retry = { attempts: 3, backoff: '10s' } as const;
           return task.step(
             'call',
             ({ attempt }) => {

@@ -321,12 +321,8 @@ export class EmbeddedRun implements Run, JournalHost, Restful {
 
   caughtUp(): void {
     this.replayMs = this.#clock.elapsed() - this.#startedAt;
-    this.#speakUp();
-    this.#outbox.caughtUp(this.task);
-  }
-
-  #speakUp(): void {
     if (this.#log !== undefined) this.#log.level = this.#parts.log.level;
+    this.#outbox.caughtUp(this.task);
   }
 
   resume(): Promise<void> | undefined {

@@ -68,7 +68,7 @@ export function subtaskSuite(openDisk: () => Disk): void {
           task.subtask('left', 'say', { word: 'left' }, { after: 'top' });
           task.subtask('right', 'say', { word: 'right' }, { after: 'top' });
           task.subtask('top', 'say', { word: 'top' });
-          return textOf((await join) as never);
+          return textOf(await join);
         }, effects),
       );
       expect(await resultOf(client, await begin(client, 'main'))).toBe('"join"');
@@ -124,7 +124,7 @@ export function subtaskSuite(openDisk: () => Disk): void {
         tools(async (task) => {
           const bad = task.subtask('bad', 'break', {}, { onFailure: 'return' });
           const after = await task.subtask('after', 'say', { word: 'after' }, { after: 'bad' });
-          return [await bad, textOf(after as never)];
+          return [await bad, textOf(after)];
         }),
       );
       expect(await resultOf(client, await begin(client, 'main'))).toBe(
@@ -139,7 +139,7 @@ export function subtaskSuite(openDisk: () => Disk): void {
           const returned = task.subtask('one', 'say', { word: 1 }, { onFailure: 'return' });
           const after = task.subtask('two', 'say', { word: 'two' }, { after: 'one' });
           const caught = await task.subtask('three', 'nothing').catch((error: Error) => error.name);
-          return [(await returned).isError, textOf((await after) as never), caught];
+          return [(await returned).isError, textOf(await after), caught];
         }),
       );
       expect(await resultOf(client, await begin(client, 'main'))).toBe('[true,"two","SubtaskError"]');
@@ -230,7 +230,7 @@ export function subtaskSuite(openDisk: () => Disk): void {
       const work: Work = async (task) => {
         const words = ['a', 'b', 'c'].map((word) => task.subtask(word, 'say', { word }));
         const nap = await task.subtask('nap', 'nap', { ms: 400 }, { after: ['a', 'b', 'c'] });
-        return [...(await Promise.all(words)).map((one) => textOf(one as never)), textOf(nap as never)];
+        return [...(await Promise.all(words)).map((one) => textOf(one as never)), textOf(nap)];
       };
       let server = await bed.server(tools(work, effects));
       const id = await begin(server.client, 'main');
