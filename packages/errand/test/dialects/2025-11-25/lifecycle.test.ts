@@ -48,7 +48,7 @@ describe('a client of revision 2025-11-25', () => {
     expect(await client.request('tools/call', { name: 'broken' })).toMatchObject({ error: { code: -31500 } });
   });
 
-  it('gets a task where it asked for one, also of a quick call, which begins as working (L-12 to L-17, L-32, CASES 16)', async () => {
+  it('gets a task where it asked for one, also of a quick call, which begins as working (L-12 to L-14, L-16, L-17, L-32, CASES 16)', async () => {
     const { url } = await served(addSessionTools);
     const client = await openSession(url);
     const result = await client.result('tools/call', { name: 'echo', arguments: { text: 'hi' }, task: {} });
