@@ -145,6 +145,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
   let seal!: Seal;
   let tokens!: Tokens;
   const sessionMs = toMs(options.sessionLifetime ?? SESSION_MS, 'createErrand: sessionLifetime');
+  if (sessionMs === 0) throw new TypeError('createErrand: sessionLifetime is 0, so that no session could be used');
   const states = createRequestStates(
     () => seal,
     () => store.now(),
@@ -187,6 +188,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
       }),
     answer: (principal, taskId, responses) => onceStarted(() => commands.answer(principal, taskId, responses)),
     decline: (principal, taskId, key) => onceStarted(() => commands.decline(principal, taskId, key)),
+    onForeignTasks: (listener) => store.onForeignCommit(listener),
     bornIn: (principal, session) => onceStarted(() => commands.bornIn(principal, session)),
     cancel: (principal, taskId) => onceStarted(() => commands.cancel(principal, taskId)),
     control: createControl(store, operator, (...asked) => engine.read(...asked)),

@@ -104,6 +104,7 @@ export function scriptedEngine(
       await read(principal, taskId);
     },
     bornIn: async () => [],
+    onForeignTasks: () => () => undefined,
     async cancel(principal, taskId) {
       const task = await read(principal, taskId);
       return isTerminal(task) ? task : commit(taskId, { status: 'cancelled' });

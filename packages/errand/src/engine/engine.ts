@@ -131,6 +131,8 @@ export interface Engine {
   decline(principal: Principal, taskId: string, key: string): Promise<void>;
   /** The live tasks of a principal that were born in a session, latest first: of the first 1,000 that it has. */
   bornIn(principal: Principal, session: string): Promise<readonly Task[]>;
+  /** Calls `listener` when another process may have made tasks. Returns how to stop. */
+  onForeignTasks(listener: () => void): () => void;
   /** Ends a task and all below it as cancelled, but for what has ended. On disk when it resolves. */
   cancel(principal: Principal, taskId: string): Promise<Task>;
   /**

@@ -23,6 +23,12 @@ const REMEMBERED = 1000;
 /** How often it is looked for what nobody came back to, in ms. */
 const SWEEP_MS = 30_000;
 
+/** So often at most it is looked for tasks that other processes made in sessions that listen here, in ms. */
+const LOOK_MS = 1000;
+
+/** So many ended sessions are remembered. */
+const ENDED = 100_000;
+
 type Speak = (key: string, terms: Terms) => Session;
 
 /** The sessions of which this server keeps something. */
@@ -51,6 +57,8 @@ export function createRegister({ engine, backend, tokens, maxStreams }: Register
   /** Sessions that their clients have ended, and when; their ids would be good for a while. */
   const ended = new Map<string, number>();
   let sweeping: NodeJS.Timeout | undefined;
+  let looking: NodeJS.Timeout | undefined;
+  let stopHearing: (() => void) | undefined;
 
   function sweep(): void {
     const now = performance.now();
@@ -60,9 +68,25 @@ export function createRegister({ engine, backend, tokens, maxStreams }: Register
       live.end(shuttingDown());
       lives.delete(key);
     }
-    if (lives.size > 0) return;
+    if (lives.size === 0) rest();
+  }
+
+  function wake(): void {
+    sweeping ??= setInterval(sweep, SWEEP_MS).unref();
+    // A client may send its call to one process, and listen to another.
+    stopHearing ??= engine.onForeignTasks(() => (looking ??= setTimeout(look, LOOK_MS).unref()));
+  }
+
+  function rest(): void {
     clearInterval(sweeping);
-    sweeping = undefined;
+    clearTimeout(looking);
+    stopHearing?.();
+    sweeping = looking = stopHearing = undefined;
+  }
+
+  function look(): void {
+    const listening = [...lives.values()].filter(({ isListening }) => isListening);
+    void Promise.allSettled(listening.map((live) => live.recall(true))).then(() => (looking = undefined));
   }
 
   return {
@@ -89,7 +113,7 @@ export function createRegister({ engine, backend, tokens, maxStreams }: Register
       if (live === undefined) {
         live = new Live(session, { engine, backend, tokens: all });
         lives.set(key, live);
-        sweeping ??= setInterval(sweep, SWEEP_MS).unref();
+        wake();
       }
       return live;
     },
@@ -119,6 +143,7 @@ export function createRegister({ engine, backend, tokens, maxStreams }: Register
       void tokens().then((all) => {
         for (const [other, issuedAt] of ended) if (all.isOver({ issuedAt })) ended.delete(other);
         ended.set(key, all.now());
+        if (ended.size > ENDED) ended.delete(ended.keys().next().value!);
       });
     },
 
@@ -128,7 +153,7 @@ export function createRegister({ engine, backend, tokens, maxStreams }: Register
     },
 
     drain() {
-      clearInterval(sweeping);
+      rest();
       for (const live of [...lives.values(), ...piped]) live.drain(shuttingDown());
     },
   };
