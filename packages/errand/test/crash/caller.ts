@@ -4,7 +4,8 @@ import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject } from '../../src/json.ts';
 import type { Input } from '../../src/task/input.ts';
 import type { Task } from '../../src/task/task.ts';
-import { send, type Answer } from './client.ts';
+import { send } from './client.ts';
+import type { Asked, Commitment } from './commitment.ts';
 import { Control, type Pause } from './control.ts';
 import type { Scenario } from './scenario.ts';
 import type { Life, Remains, Site } from './site.ts';
@@ -12,18 +13,6 @@ import type { Check, Tally } from './tally.ts';
 import { endOf, endOfTask, endWith, hasEnded, openKeys, setback } from './view.ts';
 
 const POLL_EVERY = 20;
-
-/** A request was answered, or its server died meanwhile and nobody knows what became of it. */
-export type Asked = Answer & { readonly life: Life };
-
-/** Something that was acknowledged in a life, and must be true of the file from then on. */
-export interface Commitment {
-  readonly life: number;
-  readonly check: Check;
-  readonly what: string;
-  /** `tasks` are all of the file. */
-  holds(task: Task | undefined, tasks: Remains['tasks']): boolean;
-}
 
 /** A client that makes one call and sees it through, however often the server dies. */
 export class Caller {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject } from '../../src/json.ts';
 import { isTerminal } from '../../src/task/task.ts';
-import type { Asked, Commitment } from './caller.ts';
+import type { Asked, Commitment } from './commitment.ts';
 import type { Scenario } from './scenario.ts';
 import type { Life } from './site.ts';
 
