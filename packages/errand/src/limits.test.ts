@@ -149,7 +149,7 @@ describe('what a handler says', () => {
     expect(JSON.stringify(step['result'])).toContain('step \\"dig\\" nests more than 200 deep');
     const result = await endOf(() => ({ content: [], structuredContent: { deep } }));
     expect(JSON.stringify(result)).toContain('the result of tool \\"work\\" nests more than 200 deep');
-    let fits: object = {};
+    let fits: unknown = 1;
     for (let level = 0; level < 200; level++) fits = [fits];
     expect(await endOf((_, task) => task.step('dig', () => fits).then(() => 'done'))).toMatchObject({
       result: { content: [{ text: 'done' }] },
