@@ -2,7 +2,7 @@
 const SRC = 'packages/errand/src';
 const LEAVES = ['json.ts', 'jsonrpc.ts', 'duration.ts', 'errors.ts', 'traceparent.ts'];
 const CONTRACTS = ['store.ts', 'executor.ts', 'telemetry.ts'];
-const DOMAIN = [...LEAVES, 'clock.ts', 'task/', ...CONTRACTS, 'seal.ts', 'schema.ts', 'limits.ts'];
+const DOMAIN = [...LEAVES, 'clock.ts', 'task/', ...CONTRACTS, 'seal.ts', 'schema.ts', 'limits.ts', 'options.ts'];
 const MAY_IMPORT = {
   'json.ts': [],
   'jsonrpc.ts': ['json.ts', 'errors.ts'],
@@ -17,6 +17,7 @@ const MAY_IMPORT = {
   'seal.ts': LEAVES,
   'schema.ts': LEAVES,
   'limits.ts': LEAVES,
+  'options.ts': LEAVES,
   'engine/': [...DOMAIN, 'engine/'],
   'stores/': [...DOMAIN, 'stores/'],
   'executors/': [...DOMAIN, 'engine/', 'executors/'],
