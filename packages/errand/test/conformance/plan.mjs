@@ -36,6 +36,9 @@ const PENDING = ['http-header-validation', 'http-custom-header-server-validation
 
 export const REVISION = '2026-07-28';
 
+/** The revisions of which all is run that the suite requires. */
+export const REQUIRED = [REVISION, '2025-11-25'];
+
 /** One run a scenario, under the arguments that make the suite speak our revision. */
 export const SCENARIO_RUNS = [
   ...TASKS.map((scenario) => ({ scenario, args: ['--scenario', scenario] })),

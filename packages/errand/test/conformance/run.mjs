@@ -5,14 +5,14 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { fail, say } from '../../../../scripts/terminal.mjs';
 import { startFixture } from './fixture.mjs';
-import { REVISION, SCENARIO_RUNS } from './plan.mjs';
+import { REQUIRED, SCENARIO_RUNS } from './plan.mjs';
 import { obtainSuite, requiredScenarios, runSuite } from './suite.mjs';
 import { judgeRequirements, judgeRun } from './verdict.mjs';
 
 const HELP = `Runs the public MCP conformance suite against the fixture server of this folder.
 
   npm run conformance                        everything: each scenario below on its own,
-                                             then --requirements ${REVISION} in one run
+                                             then --requirements ${REQUIRED.join(' and ')}, in one run each
   npm run conformance -- --scenario NAME     one scenario
   npm run conformance -- --help              this text
 
@@ -60,12 +60,12 @@ async function conform() {
     const run = await runSuite(['server', '--url', url, ...args], path.join(folder, scenario), started);
     verdicts.push(show(judgeRun(scenario, run)));
   }
-  if (only === undefined) {
-    say(`all that ${REVISION} requires, in one run`);
-    const required = await requiredScenarios(REVISION, started);
+  for (const revision of only === undefined ? REQUIRED : []) {
+    say(`all that ${revision} requires, in one run`);
+    const required = await requiredScenarios(revision, started);
     const run = await runSuite(
-      ['server', '--url', url, '--requirements', REVISION],
-      path.join(folder, 'required'),
+      ['server', '--url', url, '--requirements', revision],
+      path.join(folder, `required-${revision}`),
       started,
     );
     verdicts.push(...judgeRequirements(required, run).map(show));

@@ -62,10 +62,13 @@ function addTools(server: McpServer): void {
     }
     return text('Done');
   });
-  server.registerTool('test_logging_tool', { description: 'Logs three lines' }, async (ctx) => {
-    for (const line of ['started', 'at work', 'done']) await ctx.mcpReq.log('info', line);
-    return text('Logged');
-  });
+  // Each revision calls it by another name.
+  for (const name of ['test_logging_tool', 'test_tool_with_logging']) {
+    server.registerTool(name, { description: 'Logs three lines' }, async (ctx) => {
+      for (const line of ['started', 'at work', 'done']) await ctx.mcpReq.log('info', line);
+      return text('Logged');
+    });
+  }
 
   server.registerTool('test_trigger_tool_change', { description: 'Says that the tools changed' }, () => {
     server.sendToolListChanged();

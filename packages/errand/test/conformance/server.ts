@@ -3,6 +3,7 @@ import { sqlite } from '../../src/stores/sqlite.ts';
 import { addRoundTools } from './round-tools.ts';
 import { addSchemaTools } from './schema-tools.ts';
 import { sdkServer } from './sdk-server.ts';
+import { addSessionTools } from './session-tools.ts';
 import { addTaskTools } from './task-tools.ts';
 
 // The server that the public conformance suite is run against: `node --import tsx server.ts FILE`.
@@ -15,6 +16,7 @@ const errand = createErrand({ name: 'errand-conformance', version: '1.0.0', stor
 addTaskTools(errand);
 addRoundTools(errand);
 addSchemaTools(errand);
+addSessionTools(errand);
 
 const serving = await errand.serve({ port: 0 });
 console.log(serving.url);

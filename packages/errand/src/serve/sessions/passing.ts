@@ -11,6 +11,9 @@ import { askAll } from './calls.ts';
 import type { Channel } from './channel.ts';
 import type { Live } from './live.ts';
 
+/** What a client hears of that never said from which level on. */
+const DEFAULT_LOG_LEVEL = 'info';
+
 /**
  * Has the backend, which is of revision 2026-07-28, answer a request of a session: what that says of its sender once,
  * the backend is told with each request, and what it asks by results the client is asked by requests. Throws the error
@@ -26,7 +29,7 @@ export async function passOn(
   const { dialect } = live.session;
   let params = request.params ?? {};
   for (;;) {
-    const message = { ...request, params: inEnvelope(params, dialect.terms, live.logLevel) };
+    const message = { ...request, params: inEnvelope(params, dialect.terms, live.logLevel ?? DEFAULT_LOG_LEVEL) };
     const response = await responseOf(await exchange(asModern(inbound, message, channel.signal)), channel);
     if (response === undefined) throw new RpcError(-32603, 'the request was taken back');
     if ('error' in response) throw new RpcError(response.error.code, response.error.message, response.error.data);

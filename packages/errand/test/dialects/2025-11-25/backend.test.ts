@@ -67,15 +67,20 @@ describe('an SDK server behind a session of revision 2025-11-25', () => {
     expect(text((await call.outcome()).result)).toBe('signed by Ann');
   });
 
-  it('tells how far a call is, and logs from the level on that the client set', async () => {
+  it('tells how far a call is, and logs from the level on that the client set; before, from info on', async () => {
     const { client } = await open();
-    const quiet = await client.open('tools/call', { name: 'chatty', arguments: {}, _meta: { progressToken: 'p' } });
+    const chatty = { name: 'chatty', arguments: {}, _meta: { progressToken: 'p' } };
+    const loud = await client.open('tools/call', chatty);
+    await loud.outcome();
+    expect(loud.messages.map(({ method }: Loose) => method)).toEqual([
+      'notifications/message',
+      'notifications/progress',
+      undefined,
+    ]);
+    expect(await client.result('logging/setLevel', { level: 'error' })).toEqual({});
+    const quiet = await client.open('tools/call', chatty);
     await quiet.outcome();
     expect(quiet.messages.map(({ method }: Loose) => method)).toEqual(['notifications/progress', undefined]);
-    expect(await client.result('logging/setLevel', { level: 'info' })).toEqual({});
-    const loud = await client.open('tools/call', { name: 'chatty', arguments: {} });
-    await loud.outcome();
-    expect(loud.messages[0]).toMatchObject({ method: 'notifications/message', params: { data: 'sharpening' } });
     expect(await client.request('logging/setLevel', { level: 'loud' })).toMatchObject({ error: { code: -32602 } });
   });
 
