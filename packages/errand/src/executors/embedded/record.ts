@@ -131,9 +131,9 @@ export class TaskRecord {
     return this.#insistOn(gains, () => this.#changeTree(transition, gains));
   }
 
-  /** The journal as it is on disk. */
-  journal(): Promise<JournalEntry[]> {
-    return this.#store.journal(this.#task.id);
+  /** The journal as it is on disk, or will be made with the task. */
+  async journal(): Promise<readonly JournalEntry[]> {
+    return this.#made ? this.#store.journal(this.#task.id) : this.#held.entries;
   }
 
   async #insistOn(gains: Gains, write: () => Promise<Task>): Promise<Task> {

@@ -37,6 +37,26 @@ export function retrySuite(openDisk: () => Disk): void {
   const jam = { status: 'completed', result: { isError: true, content: [{ text: 'jam' }] } };
 
   describe('a run that is tried again', () => {
+    it('is not for what came before a step that must run once, be it in memory only', async (t) => {
+      let effects = 0;
+      const bed = await bedOf(
+        async (task) => {
+          try {
+            return await task.step('fails', () => Promise.reject(new Error('jam')));
+          } catch (error) {
+            await task.step('once', () => void effects++, { atMostOnce: true });
+            throw error;
+          }
+        },
+        t,
+        RETRY,
+        { task: 'auto' },
+      );
+      expect(await bed.client.call('work')).toMatchObject(jam.result);
+      await bed.clock.advance('1d');
+      expect(effects).toBe(1);
+    });
+
     it('fails by itself, and harms nobody, where what says whether it is worth it throws', async (t) => {
       const retry: RetryPolicy = { ...RETRY, when: (error) => (error as unknown as { data: { x: boolean } }).data.x };
       const bed = await bedOf((task) => task.step('fails', () => Promise.reject(new Error('reset'))), t, retry);
