@@ -128,6 +128,8 @@ export class TaskRecord {
 
   /** Ends the task, and with it all of its descendants that have not ended, in one commit. */
   async endTree(transition: Transition, gains: Gains): Promise<Task> {
+    // Where there is no task, and none was promised, there is nothing below it.
+    if (!this.#persisted) return this.write(transition, gains);
     return this.#insistOn(gains, () => this.#changeTree(transition, gains));
   }
 

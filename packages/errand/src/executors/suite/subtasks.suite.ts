@@ -145,6 +145,24 @@ export function subtaskSuite(openDisk: () => Disk): void {
       expect(await resultOf(client, await begin(client, 'main'))).toBe('[true,"two","SubtaskError"]');
     });
 
+    it.for<[string, Work, string]>([
+      ['throws', (task) => (task.subtask('slow', 'nap', { ms: 60_000 }), Promise.reject(new Error('no'))), 'no'],
+      ['throws at once', (task) => (task.subtask('late', 'late'), Promise.reject(new Error('no'))), 'no'],
+      ['returns', (task) => (task.subtask('quick', 'say', { word: 'x' }), Promise.resolve('yes')), '"yes"'],
+    ])('leaves no trace but its end where a quick call %s before there is a task', async ([, work, says], t) => {
+      const bed = await makeBed(openDisk(), t);
+      const { client } = await bed.server((errand) => {
+        tools(async () => 'unused')(errand);
+        errand
+          .tool('late', { inputSchema: z.object({}).refine(() => delay(50).then(() => true)) }, () => 'late')
+          .tool('auto', {}, async (_, task) => JSON.stringify(await work(task)));
+      });
+      const answer = await client.call('auto');
+      const ended = 'taskId' in answer ? await client.until(answer['taskId'] as string, 'completed') : undefined;
+      expect(textOf((ended?.['result'] ?? answer) as object)).toBe(says);
+      await soon(async () => (await bed.disk.live('anonymous')) === 0);
+    });
+
     it('is waited for by the task, also where the handler has returned (S-10)', async (t) => {
       const bed = await makeBed(openDisk(), t);
       const { client } = await bed.server(tools(async (task) => void task.subtask('slow', 'nap', { ms: 300 })));
