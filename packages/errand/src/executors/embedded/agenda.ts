@@ -108,7 +108,7 @@ export class Agenda {
 
   /** Who has rested may wait for long, and must hold no memory meanwhile. */
   #forgetRested(): void {
-    const now = this.#store.now();
+    const now = this.#clock.elapsed();
     for (const [id, until] of this.#resting) if (until <= now) this.#resting.delete(id);
   }
 
