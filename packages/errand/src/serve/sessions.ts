@@ -9,12 +9,11 @@ import { asMessage, errorResponse, isRequest, isRequestId, isResponse, readableI
 import type { ClientResponse, JsonRpcRequest } from '../jsonrpc.ts';
 import type { Principal } from '../task/principal.ts';
 import type { Backend } from './backend.ts';
-import type { Inbound, Pipe, Reply, SessionDoor, Visit } from './exchange.ts';
+import type { Inbound, Reply, SessionDoor, Visit } from './exchange.ts';
 import type { Answer } from './held.ts';
 import { answerCommand } from './sessions/answering.ts';
 import { answerOver, type Channel } from './sessions/channel.ts';
-import type { Live } from './sessions/live.ts';
-import { type Session } from './sessions/live.ts';
+import type { Live, Session } from './sessions/live.ts';
 import { askBackend } from './sessions/passing.ts';
 import { questionOf } from './sessions/asking.ts';
 import { answerQuestion } from './sessions/questions.ts';
@@ -50,7 +49,6 @@ export interface Sessions extends SessionDoor {
 export function createSessions(parts: SessionsParts): Sessions {
   const { engine, info, backend, log } = parts;
   const register = createRegister(parts);
-  const pipes = new WeakMap<Pipe, Live>();
   let draining = false;
 
   function sessionOf(key: string | undefined, principal: Principal, terms: Terms): Session {
@@ -63,7 +61,7 @@ export function createSessions(parts: SessionsParts): Sessions {
   /** The session of a request, with what is kept of it here. */
   async function liveOf(inbound: Inbound | Visit): Promise<Live> {
     const { header, principal } = inbound;
-    if (header === undefined) return pipes.get((inbound as Inbound).pipe!)!;
+    if (header === undefined) return register.onPipe((inbound as Inbound).pipe!)!;
     const id = header('mcp-session-id');
     const version = header('mcp-protocol-version');
     if (id === undefined) return register.alone(sessionOf(undefined, principal, termsAlone(version!)));
@@ -109,7 +107,7 @@ export function createSessions(parts: SessionsParts): Sessions {
       inbound,
       false,
     );
-    if (pipe) pipes.set(pipe, register.piped(session, pipe));
+    if (pipe) register.piped(session, pipe);
     const result = session.dialect.initialized(theirs);
     return {
       kind: 'response',
@@ -234,7 +232,8 @@ export function createSessions(parts: SessionsParts): Sessions {
     listen,
     end,
     owns(message, { header, pipe }) {
-      if (header === undefined) return pipe !== undefined && (isInitialize(message) || pipes.has(pipe));
+      if (header === undefined)
+        return pipe !== undefined && (isInitialize(message) || register.onPipe(pipe) !== undefined);
       return (
         isInitialize(message) || header('mcp-session-id') !== undefined || ALONE.has(header('mcp-protocol-version')!)
       );

@@ -47,8 +47,7 @@ export class Live {
   readonly session: Session;
   readonly asking = new Asking();
   readonly #parts: LiveParts;
-  readonly #streams = new Map<string, EventStream>();
-  readonly #onForgotten = new Map<EventStream, () => void>();
+  readonly #streams = new Map<EventStream, Opened>();
   /** Where anything may be sent, latest last. */
   readonly #general: Outlet[];
   /** The streams on which the result of a task is waited for. */
@@ -119,9 +118,11 @@ export class Live {
   /** Makes a stream, which its client can come back to; `onForgotten` is called when it has not, and no longer can. */
   open(purpose: StreamPurpose, onForgotten?: () => void): EventStream {
     const { key = '' } = this.session;
-    const stream = new EventStream(this.#parts.tokens.stream(key, purpose), () => this.asking.place());
-    this.#streams.set(stream.token, stream);
-    if (onForgotten) this.#onForgotten.set(stream, onForgotten);
+    const stream = new EventStream(
+      () => this.#parts.tokens.stream(key, purpose),
+      () => this.asking.place(),
+    );
+    this.#streams.set(stream, { purpose, onForgotten });
     if (purpose.kind === 'any') {
       this.#general.push(stream);
       this.#hearChanges();
@@ -133,7 +134,7 @@ export class Live {
   }
 
   stream(token: string): EventStream | undefined {
-    return this.#streams.get(token);
+    return [...this.#streams.keys()].find((stream) => stream.isTold && stream.token === token);
   }
 
   /** Forgets a stream that nobody was told of. */
@@ -144,14 +145,13 @@ export class Live {
 
   /** Forgets what nobody came back to in time. */
   sweep(now: number): void {
-    for (const stream of this.#streams.values()) {
+    for (const [stream, { onForgotten }] of this.#streams) {
       if (!stream.isForgotten(now - RESUMABLE_MS)) continue;
-      const onForgotten = this.#onForgotten.get(stream);
       stream.end();
       this.#forget(stream);
       onForgotten?.();
     }
-    const over = [...this.#streams.values()].filter(({ isOver }) => isOver);
+    const over = [...this.#streams.keys()].filter(({ isOver }) => isOver);
     for (const stream of over.slice(0, Math.max(0, over.length - KEPT_STREAMS))) this.#forget(stream);
   }
 
@@ -226,9 +226,11 @@ export class Live {
     this.#hearChanges();
   }
 
-  /** Tells the client what the backend says has changed, as long as there is a way. */
+  /** Tells the client what the backend says has changed, as long as there is a way: without one nobody would hear. */
   #hearChanges(): void {
     this.#stopChanges?.();
+    this.#stopChanges = undefined;
+    if (!this.isListening) return;
     const watch = this.#parts.backend?.watch(
       {
         toolsListChanged: true,
@@ -258,7 +260,7 @@ export class Live {
     this.#stopChanges?.();
     for (const controller of this.#requests.values()) controller.abort(reason);
     this.#stopFollowing();
-    for (const stream of this.#streams.values()) stream.end();
+    for (const stream of this.#streams.keys()) stream.end();
   }
 
   #stopFollowing(): void {
@@ -267,16 +269,24 @@ export class Live {
   }
 
   #forget(stream: EventStream): void {
-    this.#streams.delete(stream.token);
-    this.#onForgotten.delete(stream);
-    const at = this.#general.indexOf(stream);
-    if (at >= 0) this.#general.splice(at, 1);
-    for (const [taskId, streams] of this.#results) {
-      const left = streams.filter((other) => other !== stream);
-      if (left.length === 0) this.#results.delete(taskId);
-      else this.#results.set(taskId, left);
+    const purpose = this.#streams.get(stream)?.purpose;
+    this.#streams.delete(stream);
+    if (purpose?.kind === 'any') {
+      this.#general.splice(this.#general.indexOf(stream), 1);
+      this.#hearChanges();
+    }
+    if (purpose?.kind === 'task') {
+      const left = this.#results.get(purpose.taskId)!.filter((other) => other !== stream);
+      if (left.length > 0) this.#results.set(purpose.taskId, left);
+      else this.#results.delete(purpose.taskId);
     }
   }
+}
+
+/** What is known of a stream beside what is on it. */
+interface Opened {
+  readonly purpose: StreamPurpose;
+  readonly onForgotten: (() => void) | undefined;
 }
 
 function isOpen({ state }: Outlet): boolean {

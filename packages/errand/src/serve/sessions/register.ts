@@ -38,8 +38,9 @@ export interface Register {
   find(id: string, principal: Principal, speak: Speak): Promise<Live>;
   /** What a request without a session lives in. */
   alone(session: Session): Live;
-  /** The session of a pipe, which ends with it. */
+  /** Opens the session of a pipe, which ends with it, or with the next one on it. */
   piped(session: Session, pipe: Pipe): Live;
+  onPipe(pipe: Pipe): Live | undefined;
   /** Forgets what is kept of a session, if that is nothing. */
   release(live: Live): void;
   /** Ends a session for good, as long as this process lives. */
@@ -53,7 +54,7 @@ export function createRegister({ engine, backend, tokens, maxStreams }: Register
   /** By id and principal: what an id says never changes. */
   const known = new Map<string, { readonly session: Session; readonly opened: Opened }>();
   const lives = new Map<string, Live>();
-  const piped = new Set<Live>();
+  const piped = new Map<Pipe, Live>();
   /** Sessions that their clients have ended, and when; their ids would be good for a while. */
   const ended = new Map<string, number>();
   let sweeping: NodeJS.Timeout | undefined;
@@ -121,14 +122,19 @@ export function createRegister({ engine, backend, tokens, maxStreams }: Register
     alone: (session) => new Live(session, { engine, backend, tokens: NO_TOKENS }),
 
     piped(session, pipe) {
+      const before = piped.get(pipe);
+      before?.end(sessionNotFound());
       const live = new Live(session, { engine, backend, tokens: NO_TOKENS, pipe });
-      piped.add(live);
+      piped.set(pipe, live);
+      if (before) return live;
       pipe.closed.addEventListener('abort', () => {
-        piped.delete(live);
-        live.end(shuttingDown());
+        piped.get(pipe)!.end(shuttingDown());
+        piped.delete(pipe);
       });
       return live;
     },
+
+    onPipe: (pipe) => piped.get(pipe),
 
     release(live) {
       const { key } = live.session;
@@ -148,13 +154,13 @@ export function createRegister({ engine, backend, tokens, maxStreams }: Register
     },
 
     checkRoom() {
-      const open = [...lives.values(), ...piped].reduce((sum, live) => sum + live.load, 0);
+      const open = [...lives.values(), ...piped.values()].reduce((sum, live) => sum + live.load, 0);
       if (open >= maxStreams) throw new RpcError(-32603, 'Too many open streams; try again later', undefined, 503);
     },
 
     drain() {
       rest();
-      for (const live of [...lives.values(), ...piped]) live.drain(shuttingDown());
+      for (const live of [...lives.values(), ...piped.values()]) live.drain(shuttingDown());
     },
   };
 }

@@ -7,7 +7,7 @@ const message = (number: number): JsonRpcNotification => ({ jsonrpc: '2.0', meth
 
 function setUp() {
   const onChange = vi.fn();
-  const stream = new EventStream('s', onChange);
+  const stream = new EventStream(() => 's', onChange);
   const reader = (after?: number) => {
     const gone = new AbortController();
     const events = stream.read(after, gone.signal)[Symbol.asyncIterator]();

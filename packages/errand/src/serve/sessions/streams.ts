@@ -34,7 +34,7 @@ const REMEMBERED = 256;
  * from there: each message is on one stream only (L-31).
  */
 export class EventStream implements Outlet {
-  readonly token: string;
+  readonly #name: () => string;
   readonly #onChange: () => void;
   #state: 'opening' | 'read' | 'left' | 'ended' | 'failed' = 'opening';
   #events: Kept[] = [];
@@ -44,11 +44,17 @@ export class EventStream implements Outlet {
   #reader: Reader | undefined;
   #leftAt = 0;
   #wakeOpener = (): void => undefined;
+  #token: string | undefined;
 
-  /** `onChange` is called when the stream is lost, and when somebody reads it again. */
-  constructor(token: string, onChange: () => void) {
-    this.token = token;
+  /** `name` makes its token; `onChange` is called when the stream is lost, and when somebody reads it again. */
+  constructor(name: () => string, onChange: () => void) {
+    this.#name = name;
     this.#onChange = onChange;
+  }
+
+  /** What its client names it by. Made for who asks for it: most are not needed before their answer is there. */
+  get token(): string {
+    return (this.#token ??= this.#name());
   }
 
   get state(): Outlet['state'] {
