@@ -10,7 +10,7 @@ const COUNT = `
       FROM task INDEXED BY task_principal WHERE root IS NULL
     UNION ALL
     SELECT sum(status = 'working'), sum(status = 'input_required')
-      FROM task INDEXED BY task_principal_subtask WHERE root IS NOT NULL
+      FROM task INDEXED BY task_parent WHERE parent IS NOT NULL
   )`;
 
 // Text, because a worker of a `.ts` file would need whatever loader runs this one. Errors of SQLite do not pass.

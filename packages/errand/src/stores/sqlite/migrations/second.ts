@@ -11,8 +11,8 @@ import type { Database } from 'better-sqlite3';
  *
  * Each index costs every creation, so there is one for each question and no more, and most hold only
  * the tasks that it is about. `created_at` in that of a principal is for the order of a list: row
- * numbers show none over several processes. `root` is there so that tasks are counted without a look
- * at each.
+ * numbers show none over several processes. `root` there, and `status` in that of a parent, are for
+ * counting tasks without a look at each.
  */
 
 export function second(db: Database): void {
@@ -110,8 +110,7 @@ function createTables(db: Database): void {
 function createIndexes(db: Database): void {
   db.exec(`
     CREATE INDEX task_principal ON task (principal, root, status, created_at) WHERE root IS NULL;
-    CREATE INDEX task_principal_subtask ON task (principal, status, root) WHERE root IS NOT NULL;
-    CREATE INDEX task_parent ON task (parent) WHERE parent IS NOT NULL;
+    CREATE INDEX task_parent ON task (parent, status) WHERE parent IS NOT NULL;
     CREATE INDEX task_asking ON task (root) WHERE root IS NOT NULL AND status = 'input_required';
     CREATE INDEX task_wake_at ON task (wake_at) WHERE wake_at IS NOT NULL AND paused IS NULL;
     CREATE INDEX task_held ON task (row) WHERE held IS NOT NULL;
