@@ -144,6 +144,37 @@ describe('prepare', () => {
   });
 });
 
+describe('a secret', () => {
+  /** A server with a store of its own, whose tool asks before there is a task. */
+  const asking = (secret?: string) =>
+    testClient(
+      server(secret === undefined ? {} : { secret }).tool(
+        'bake',
+        {
+          prepare: async (_args, ask) =>
+            (await ask.elicit('cake', { message: 'Which?', schema: z.object({ name: z.string() }) })).content!.name,
+        },
+        (_args, task) => `a ${task.prepared as string}`,
+      ),
+    );
+  const inputResponses = { cake: { action: 'accept', content: { name: 'tart' } } };
+
+  it('lets one server go on with what another one sealed', async () => {
+    const { requestState } = await asking('as long as it has to be').call('bake');
+    const more = { inputResponses, requestState: requestState! };
+    await expect(asking('as long as it has to be').call('bake', {}, more)).resolves.toMatchObject({
+      content: [{ text: 'a tart' }],
+    });
+    await expect(asking('another one of that length').call('bake', {}, more)).rejects.toMatchObject({ code: -32602 });
+    await expect(asking().call('bake', {}, more)).rejects.toMatchObject({ code: -32602 });
+  });
+
+  it('that could be guessed is refused', () => {
+    expect(() => server({ secret: '' })).toThrow('createErrand: secret has 0 bytes; 16 or more keep it one');
+    expect(() => server({ secret: Buffer.alloc(15) })).toThrow('createErrand: secret has 15 bytes');
+  });
+});
+
 describe('an answer that breaks a rule JSON Schema cannot say', () => {
   it('is a typed error, after which the handler can ask again', async () => {
     const pair = z.object({ a: z.number(), b: z.number() }).refine(({ a, b }) => a === b, 'a and b differ');

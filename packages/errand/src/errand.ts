@@ -24,7 +24,7 @@ import type { JsonObject } from './json.ts';
 import { limitsOf, type Limits } from './limits.ts';
 import { createSeal, type Seal } from './seal.ts';
 import { attach } from './serve/attach.ts';
-import { fetchFace } from './serve/fetch.ts';
+import { fetchFace, type FetchFacts } from './serve/fetch.ts';
 import { createFront } from './serve/front.ts';
 import { createReadiness } from './serve/health.ts';
 import { createTokens, SESSION_MS, type Tokens } from './serve/sessions/token.ts';
@@ -35,12 +35,14 @@ import { closeOnSignals, type HandlesSignals, type SignalOptions } from './serve
 import { serveStdio, type StdioOptions, type StdioServing } from './serve/stdio.ts';
 import type { Store } from './store.ts';
 import { memory } from './stores/memory.ts';
-import type { Principal } from './task/principal.ts';
 import { defaultLog } from './telemetry/log.ts';
 import { openTelemetry } from './telemetry/opentelemetry.ts';
 
 /** How long running steps are waited for when the server closes, in ms: less than calls are held, so that all are answered. */
 const GRACE_MS = 8000;
+
+/** Clients have what was sealed, and all the time to try secrets on it that are shorter. */
+const SHORTEST_SECRET = 16;
 
 export interface ErrandOptions extends WithoutTasks {
   /** Name and version of the server, as clients see them. */
@@ -57,7 +59,10 @@ export interface ErrandOptions extends WithoutTasks {
   readonly concurrency?: number;
   /** How much callers, tasks and the server may take. */
   readonly limits?: Partial<Limits>;
-  /** Seals what clients carry. Needed only where several stores or none should share it; default: the store's own. */
+  /**
+   * Seals what clients carry: sessions, and calls that are asked something first. 16 bytes or more that nobody can
+   * guess; whoever knows it is every principal. Default: the store's own, which `memory()` makes anew each time.
+   */
   readonly secret?: string | Uint8Array;
   /** For how long a client of a revision with sessions can use one; then it opens another. Default 24 h. */
   readonly sessionLifetime?: Duration;
@@ -68,12 +73,6 @@ export interface ErrandOptions extends WithoutTasks {
    * `@opentelemetry/api` when the server starts; without one nothing is told, and nothing of it costs.
    */
   readonly telemetry?: boolean;
-}
-
-/** What a host that keeps its own HTTP server knows of a request. */
-export interface FetchFacts {
-  /** Who asks. Default: anonymous. */
-  readonly principal?: Principal;
 }
 
 /** A server whose tool calls become durable tasks. */
@@ -130,6 +129,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
     throw new TypeError('createErrand: concurrency is a whole number of 1 or more');
   if (options.log !== undefined) checkLog(options.log);
   if (options.store !== undefined) checkStore(options.store);
+  const secret = options.secret === undefined ? undefined : secretOf(options.secret);
   const log = options.log ?? defaultLog(name);
   const store = options.store ?? memory({ clock: clock.now });
   const tools: Registry = new Map();
@@ -219,8 +219,7 @@ export function assemble(options: ErrandOptions, clock: Clock): Assembled {
 
   async function open(): Promise<void> {
     await store.open();
-    const { secret } = options;
-    const key = secret === undefined ? await store.secret() : Buffer.from(secret);
+    const key = secret ?? (await store.secret());
     seal = createSeal(key, 'requestState');
     tokens = createTokens(key, sessionMs, () => store.now());
     await backend?.start();
@@ -315,6 +314,13 @@ function checkLog(log: Partial<Logger>): void {
   );
   if (missing !== undefined)
     throw new TypeError(`createErrand: log has no ${missing}(); it must be a pino logger, or have the same methods`);
+}
+
+function secretOf(secret: string | Uint8Array): Uint8Array {
+  const bytes = Buffer.from(secret);
+  if (bytes.length < SHORTEST_SECRET)
+    throw new TypeError(`createErrand: secret has ${bytes.length} bytes; ${SHORTEST_SECRET} or more keep it one`);
+  return bytes;
 }
 
 function checkStore(store: unknown): void {

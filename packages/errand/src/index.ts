@@ -1,5 +1,5 @@
 export { createErrand } from './errand.ts';
-export type { Errand, ErrandOptions, FetchFacts } from './errand.ts';
+export type { Errand, ErrandOptions } from './errand.ts';
 export type { Duration } from './duration.ts';
 export type {
   ElicitAnswer,
@@ -38,6 +38,7 @@ export type { AttachOptions, SdkAuth, SdkServer } from './serve/sdk-server.ts';
 export type { TokenVerifier, Verified } from './serve/auth.ts';
 export type { AuthMode, AuthOptions, CustomTokens } from './serve/auth/bearer.ts';
 export type { JwtOptions } from './serve/auth/jwt.ts';
+export type { FetchFacts } from './serve/fetch.ts';
 export type { HealthOptions } from './serve/health.ts';
 export type { HttpOptions, HttpServing } from './serve/http.ts';
 export type { HandlesSignals, SignalOptions } from './serve/signals.ts';
