@@ -93,7 +93,9 @@ function attributesOf({ message, header }: Caller): Attributes {
   const { id, params } = message;
   if (typeof id === 'string' || typeof id === 'number') attributes[REQUEST_ID] = `${id}`;
   const meta = isObject(params) ? params['_meta'] : undefined;
-  const revision = isObject(meta) ? meta['io.modelcontextprotocol/protocolVersion'] : undefined;
+  // In a session the message does not say; over HTTP its header does.
+  const said = isObject(meta) ? meta['io.modelcontextprotocol/protocolVersion'] : undefined;
+  const revision = said ?? header?.('mcp-protocol-version');
   if (typeof revision === 'string') attributes[REVISION] = revision;
   return attributes;
 }

@@ -6,6 +6,7 @@ import { pino } from 'pino';
 import { afterAll, afterEach, describe, expect, it, onTestFinished } from 'vitest';
 import * as z from 'zod';
 import { frame, headersOf, TASK_CLIENT } from '../../test/fixtures/frames.ts';
+import { openSession } from '../../test/fixtures/session-wire.ts';
 import { listenByOpenTelemetry } from '../../test/fixtures/telemetry.ts';
 import { wireClient, type WireClient } from '../../test/fixtures/wire.ts';
 import { createErrand, type ErrandOptions } from '../errand.ts';
@@ -36,7 +37,7 @@ async function served({ store = memory(), ...options }: Partial<ErrandOptions> =
   });
   const { url } = await errand.serve({ port: 0 });
   onTestFinished(() => errand.close());
-  return { store, errand, client: wireClient(url) };
+  return { store, errand, url, client: wireClient(url) };
 }
 
 function begin(client: WireClient, meta: JsonObject, headers: Record<string, string> = {}, name = 'work') {
@@ -80,6 +81,19 @@ describe('the trace of the sender', () => {
     await client.ended(taskId as string);
     expect(told.spans()).toEqual([]);
     expect((await store.read(taskId as string))?.traceparent).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`));
+  });
+});
+
+describe('a call in a session', () => {
+  it('is told of with the revision of the session', async () => {
+    const { url } = await served();
+    const client = await openSession(url);
+    const { taskId } = await client.begin('work');
+    expect(told.span('tools/call work').attributes).toMatchObject({
+      'mcp.protocol.version': '2025-11-25',
+      'errand.call.answer': 'task',
+      'errand.task.id': taskId,
+    });
   });
 });
 
