@@ -124,6 +124,19 @@ describe('a request of ours', () => {
     expect(away.sent).toEqual([]);
   });
 
+  it('that was taken back is not made again, also where a response is looked at meanwhile that is none', async () => {
+    const outlet = way();
+    const { asking, takeBack } = setUp(() => outlet, {
+      take: async () => {
+        takeBack();
+        throw new Error('no answer');
+      },
+    });
+    await expect(asking.take(answer(outlet.sent[0]!.id))).rejects.toThrow('no answer');
+    asking.place();
+    expect(outlet.sent).toHaveLength(1);
+  });
+
   it('says by its id which question of which task it is, and is never the same twice', () => {
     const question = { taskId: 'task_-1', key: 'chunk-3/a:b' };
     const ids = [1, 2].map(() => {

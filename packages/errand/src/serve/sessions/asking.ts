@@ -87,6 +87,8 @@ export class Asking {
   }
 
   #takeBack(asked: Asked): void {
+    // One whose response is being looked at is not made again, whatever that is.
+    asked.attempts = ATTEMPTS;
     if (!this.#all.has(asked)) return;
     this.#forget(asked);
     const { sent, wanted } = asked;
