@@ -142,8 +142,13 @@ export async function serveHttp(
     response: ServerResponse,
     act: (inbound: Inbound) => Promise<Reply> = exchange,
   ): Promise<void> {
+    let reply: Reply;
     underWay.add(inbound);
-    const reply = await act(inbound).finally(() => underWay.delete(inbound));
+    try {
+      reply = await act(inbound);
+    } finally {
+      underWay.delete(inbound);
+    }
     if (response.headersSent) return; // it came too late
     if (reply.kind === 'response') {
       if (reply.session !== undefined) response.setHeader('mcp-session-id', reply.session);
